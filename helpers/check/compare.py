@@ -114,6 +114,8 @@ def _tensor_difference(got: Any, want: Any, rtol: float | None, atol: float | No
             )
         if _item(_any(_isnan(g))) and not _item(_any(_isnan(w))):
             return Difference("nan", "the result holds NaN where the expected one does not")
+        if _item(_any(_isnan(w) & ~_isnan(g))):
+            return Difference("value", "the expected result holds NaN where this one holds a number")
         gap, where = _largest_gap(g, w)
         description = (
             "every bit must be the same"

@@ -81,7 +81,8 @@ def of_list(got: Any, want: Any) -> str:
 
 
 def _near(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return bool(torch.isclose(a, b, rtol=1e-4, atol=1e-7).all())
+    size = float(b.abs().max())
+    return bool(torch.isclose(a, b, rtol=1e-4, atol=1e-7 * min(1.0, size)).all())
 
 
 def _factor(g: torch.Tensor, w: torch.Tensor) -> str:

@@ -77,17 +77,30 @@ def require_partition(trial: Trial, got: Any, number: int) -> list[list[int]]:
         got=", ".join(sorted({type(index).__name__ for index in found})),
         observed="no indices",
     )
+    strangers = sorted(set(found) - set(range(number)))
     missing = sorted(set(range(number)) - set(found))
-    trial.true(
-        not missing and len(found) == number,
-        f"Of {number} indices, {len(missing)} are in no set."
-        if missing
-        else "An index stands in more than one set, or is none of these.",
-        expected="each index in exactly one set, also one that is alone",
-        got=[sorted(group) for group in got],
-        observed="indices missing" if missing else "indices twice",
-    )
+    twice = sorted(index for index in set(found) if found.count(index) > 1)
+    for wrong, kind, sentence in (
+        (
+            strangers,
+            "no index of these",
+            f"Not one of the indices from 0 to {number - 1}: {listed(strangers)}.",
+        ),
+        (twice, "indices twice", f"In more than one set: {listed(twice)}."),
+        (missing, "indices missing", f"Of {number} indices, these are in no set: {listed(missing)}."),
+    ):
+        trial.true(
+            not wrong,
+            sentence,
+            expected="each index in exactly one set, also one that is alone",
+            got=[sorted(group) for group in got],
+            observed=(kind, wrong, missing),
+        )
     return sorted(sorted(group) for group in got)
+
+
+def listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def require(answer: Answer, trial: Trial, items: Sequence[Item], in_tuple: bool = False) -> None:

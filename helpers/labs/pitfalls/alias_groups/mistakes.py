@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,10 @@ def equal_values():
 
 
 alias_groups.variant(equal_values)(paired(lambda a, b: a is b or equal(a, b)))
+
+alias_groups.variant(equal_values)(
+    paired(lambda a, b: equal(a, b) or start_of_storage(a) == start_of_storage(b) != 0)
+)
 
 
 @built.mistake(breaks=VIEWS)
@@ -282,6 +287,51 @@ alias_groups.variant(singles_left_out)(
 
 
 @alias_groups.mistake(breaks=RETURNED)
+def counted_from_1(tensors):
+    """The indices are counted from 1: 0 is in no set, and the last one belongs to no tensor. Perhaps by enumerate with a
+    start of 1.
+    """
+    return [{index + 1 for index in group} for group in grouped(right_key)(tensors)]
+
+
+@alias_groups.mistake(breaks=RETURNED)
+def a_set_for_each_pair(tensors):
+    """Indices are in more than one set. Perhaps each pair that shares a storage made a set of its own: three that share
+    one belong into one set.
+    """
+    groups = grouped(right_key)(tensors)
+    pairs = [set(pair) for group in groups for pair in combinations(sorted(group), 2)]
+    return pairs + [group for group in groups if len(group) == 1]
+
+
+@alias_groups.mistake(breaks=RETURNED)
+def values_of_a_dict(tensors):
+    """What came back is the dict_values of a dict, not a list: list(...) makes one of it."""
+    return dict(enumerate(grouped(right_key)(tensors))).values()
+
+
+@built.mistake(breaks=VIEWS)
+def neighbours_only():
+    """x and a view of it are apart, where a different tensor stands between them. Perhaps by itertools.groupby, which
+    joins neighbours only.
+    """
+
+    def answer(tensors: Sequence[Array]) -> Groups:
+        keys = [right_key(value, index) for index, value in enumerate(tensors)]
+        return [set(group) for _, group in groupby(range(len(keys)), key=lambda index: keys[index])]
+
+    return answer
+
+
+@alias_groups.mistake(breaks=VIEWS)
+def sharing_or_not(tensors):
+    """All that share with somebody are in one set, whichever storage it is. Each storage has a set of its own."""
+    groups = grouped(right_key)(tensors)
+    shared = set().union(*(group for group in groups if len(group) > 1))
+    return [shared] * bool(shared) + [group for group in groups if len(group) == 1]
+
+
+@alias_groups.mistake(breaks=RETURNED)
 def tensors_for_indices(tensors):
     """The sets hold something other than indices. Perhaps the tensors themselves: a tensor in a set is found by id."""
     return [
@@ -306,8 +356,8 @@ def a_dict(tensors):
 
 @built.mistake(breaks=SHARED)
 def all_together():
-    """Tensors with storages of their own are in one set. Perhaps dtype or device is the key: a storage has an
-    address.
+    """Tensors with storages of their own are in one set. Perhaps the key is something that many storages have in
+    common, as a dtype, a device or a size: what a storage has for itself is its address.
     """
     return grouped(lambda value, index: str(as_tensor(value).device))
 

@@ -52,9 +52,14 @@ LEFT = "x is left as it is."
 OWN = "No dropout function of torch is called."
 
 
-def property_of_dropout(description: str, *asks: str, once_right: bool = True) -> Callable[..., Any]:
+def property_of_dropout(
+    description: str, *asks: str, once_right: bool = True, changes: tuple[str, ...] = ("torch RNG",)
+) -> Callable[..., Any]:
     add = partial(property_by_hand, dropout, TORCHS_OWN, asks=asks, once_right=once_right)
-    return add(description, ("torch RNG",))
+    return add(description, changes)
+
+
+ANY_RNG = ("torch RNG", "numpy RNG", "random RNG")  # draws from elsewhere have a property of their own
 
 
 def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -125,12 +130,22 @@ SHAPE = (90, 91)
 SIZE = math.prod(SHAPE)
 
 
-@property_of_dropout("the draws are its own work", OWN, once_right=False)
+@property_of_dropout("the draws are its own work", OWN, once_right=False, changes=ANY_RNG)
 def own_work(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 4)
     trial.given("dropout(x, 0.3, True) and dropout(x, 0.3, False), x of shape (3, 4); calls are watched")
     for training in (True, False):
         run_for_its_calls(answer, x, 0.3, training)
+
+
+@property_of_dropout(
+    "a tensor like x comes out, and x stays", LIKE_X, LEFT, once_right=False, changes=ANY_RNG
+)
+def beside_x(answer: Answer, trial: Trial) -> None:
+    for dtype in (torch.float64, torch.float32):
+        x = drawn(trial, 5, 8, dtype=dtype)
+        trial.given(f"dropout(x, 0.5, True), x of shape (5, 8), {str(dtype).removeprefix('torch.')}")
+        require_like(trial, called(answer, trial, x, 0.5, True), x)
 
 
 @property_of_dropout("each entry has a draw of its own", DRAWS)
@@ -285,7 +300,6 @@ def like_x(answer: Answer, trial: Trial) -> None:
         ((2, 3, 4), torch.float32),
         ((5, 8), torch.float16),
         ((5, 8), torch.bfloat16),
-        ((), torch.float32),
         ((0, 3), torch.float32),
     ):
         x = drawn(trial, *shape, dtype=dtype)
@@ -300,6 +314,21 @@ def like_x(answer: Answer, trial: Trial) -> None:
             got=got,
             observed=("neither", shape, str(dtype)),
         )
+
+
+@property_of_dropout("a single number, of no dimensions", "of any shape")
+def of_no_dimensions(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial)
+    trial.given("dropout(x, 0.5, True), x of shape ()")
+    got = called(answer, trial, x, 0.5, True)
+    require_like(trial, got, x)
+    trial.true(
+        bool((got == 0) | torch.isclose(got, 2 * x)),
+        "The result is neither 0 nor 2 * x.",
+        expected=2 * x,
+        got=got,
+        observed="neither",
+    )
 
 
 @property_of_dropout("gradients go through the entries that stayed, with the same scale", GRADIENTS)

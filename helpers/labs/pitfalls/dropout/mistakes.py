@@ -420,3 +420,15 @@ def gradient_unscaled(x: Tensor, p: float) -> Tensor:
     """
     masked = x * kept(x, p)
     return masked + (masked * (scale_of(p) - 1)).detach()
+
+
+@masks.mistake(breaks=LIKE_X)
+def float32_from_float64(x: Tensor, p: float) -> Tensor:
+    """From float64 a float32 comes out. Perhaps by float(), which is meant for half types."""
+    return x.float() * kept(x, p) * scale_of(p)
+
+
+@masks.mistake(breaks="of any shape")
+def no_number_taken(x: Tensor, p: float) -> Tensor:
+    """A tensor of no dimensions ends in an error. Perhaps len(x) or x.shape[0] is asked, and it has neither."""
+    return x * (torch.rand(len(x), *x.shape[1:]) >= p) * scale_of(p)

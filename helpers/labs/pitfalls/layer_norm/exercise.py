@@ -141,6 +141,10 @@ def with_eps(answer: Answer, trial: Trial) -> None:
 def over_several_dims(answer: Answer, trial: Trial) -> None:
     for shape, normalized_shape in SEVERAL:
         require_forward(answer, trial, drawn(trial, *shape), normalized_shape)
+
+
+@property_of_forward("normalized_shape may be a list", asks="in a tuple or list")
+def of_a_list(answer: Answer, trial: Trial) -> None:
     require_forward(answer, trial, drawn(trial, 2, 3, 4), [3, 4])
 
 

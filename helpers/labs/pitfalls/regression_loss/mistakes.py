@@ -25,7 +25,7 @@ def _mse(pred: Tensor, target: Tensor) -> Tensor:
 @regression_loss.mistake(breaks=STRETCHED)
 def broadcast(pred: Tensor, target: Tensor) -> Tensor:
     """(N, 1) minus (N,) has the shape (N, N): every prediction is compared with every target. The best answer to
-    that loss is the mean of the targets, and a model learns just this. Perhaps the shapes are not compared.
+    that loss is the mean of the targets, and a model learns just this. Perhaps the shapes are not compared, or only warned about.
     """
     return ((pred - target) ** 2).mean()
 
@@ -142,8 +142,8 @@ def count_compared(pred: Tensor, target: Tensor) -> Tensor:
 
 @regression_loss.mistake(breaks=RAISES)
 def length_compared(pred: Tensor, target: Tensor) -> Tensor:
-    """Shapes that agree in the first axis are taken for equal: (N, 1) and (N,) make all pairs. Perhaps len() is
-    compared.
+    """Shapes that agree in the first axis are taken for equal: (N, 1) and (N,) make all pairs. Perhaps only the
+    batch size is compared.
     """
     if pred.shape[:1] != target.shape[:1]:
         raise ValueError("a different batch size")
@@ -206,6 +206,108 @@ def asserted(pred: Tensor, target: Tensor) -> Tensor:
     return _mse(pred, target)
 
 
+@regression_loss.mistake(breaks=RAISES)
+def runtime_error(pred: Tensor, target: Tensor) -> Tensor:
+    """All unequal shapes are refused, and with RuntimeError. ValueError was promised: who calls the loss catches that one."""
+    if pred.shape != target.shape:
+        raise RuntimeError("the shapes differ")
+    return _mse(pred, target)
+
+
+@regression_loss.mistake(breaks=STRETCHED)
+def all_that_can_be_stretched(pred: Tensor, target: Tensor) -> Tensor:
+    """What torch can stretch is stretched, and only the rest is refused with ValueError. Perhaps the question is whether
+    the shapes fit for broadcasting: it is whether they are equal.
+    """
+    try:
+        torch.broadcast_shapes(pred.shape, target.shape)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    return _mse(pred, target)
+
+
+@regression_loss.mistake(breaks=RAISES)
+def axes_of_both_compared(pred: Tensor, target: Tensor) -> Tensor:
+    """Only the axes that both shapes have are compared, from the first on: (N, 1) against (N,) passes, and () against
+    anything. Perhaps by zip, which ends with the shorter of two.
+    """
+    if any(a != b for a, b in zip(pred.shape, target.shape, strict=False)):
+        raise ValueError("other sizes")
+    return _mse(pred, target)
+
+
+@regression_loss.mistake(breaks=RAISES)
+def nan_for_unequal_shapes(pred: Tensor, target: Tensor) -> Tensor:
+    """For unequal shapes NaN comes back, and nothing is raised. It looks like a loss that grew too large."""
+    return _mse(pred, target) if pred.shape == target.shape else pred.new_tensor(float("nan"))
+
+
+@regression_loss.mistake(breaks="of one shape, any: also () and (N, 1).")
+def no_number_taken(pred: Tensor, target: Tensor) -> Tensor:
+    """Tensors of no dimensions end in a TypeError. Perhaps len() is compared, which they do not have."""
+    if len(pred) != len(target):
+        raise ValueError("a different batch size")
+    _refuse(pred, target)
+    return _mse(pred, target)
+
+
+@regression_loss.mistake(breaks="of one shape, any: also () and (N, 1).")
+def columns_refused(pred: Tensor, target: Tensor) -> Tensor:
+    """(N, 1) against (N, 1) is refused, though the shapes are equal. Perhaps the number of dimensions is asked."""
+    if pred.ndim != 1 and pred.shape[-1] == 1:
+        raise ValueError("one row is asked for")
+    _refuse(pred, target)
+    return _mse(pred, target)
+
+
+@regression_loss.mistake(breaks="of one shape, any: also () and (N, 1).")
+def numbers_refused(pred: Tensor, target: Tensor) -> Tensor:
+    """Two tensors of no dimensions are refused, though their shapes are equal. Perhaps the number of dimensions is asked."""
+    if pred.ndim == 0:
+        raise ValueError("no dimensions")
+    _refuse(pred, target)
+    return _mse(pred, target)
+
+
+@regression_loss.mistake(breaks="its gradient reaches pred.")
+def graph_cut(pred: Tensor, target: Tensor) -> Tensor:
+    """The value is right, and the loss has no graph: nothing is learnt from it. Perhaps pred is detached, or the loss is
+    computed under torch.no_grad().
+    """
+    _refuse(pred, target)
+    return _mse(pred.detach(), target)
+
+
+@regression_loss.mistake(breaks=MEAN)
+def half_the_mean(pred: Tensor, target: Tensor) -> Tensor:
+    """The loss is half of the mean. Perhaps it is the 1/2 with which books write it, so that the gradient has no 2."""
+    _refuse(pred, target)
+    return 0.5 * _mse(pred, target)
+
+
+@regression_loss.mistake(breaks=MEAN)
+def mean_of_the_batch_only(pred: Tensor, target: Tensor) -> Tensor:
+    """For the shape (3, 2) two numbers come back. Perhaps the mean is that over the first axis: it goes over all."""
+    _refuse(pred, target)
+    return ((pred - target) ** 2).mean(0) if pred.ndim else _mse(pred, target)
+
+
+@regression_loss.mistake(breaks=MEAN)
+def divided_by_the_batch(pred: Tensor, target: Tensor) -> Tensor:
+    """For the shape (3, 2) the loss is twice as large. Perhaps the sum is divided by the number of rows, and not by that
+    of the entries.
+    """
+    _refuse(pred, target)
+    return ((pred - target) ** 2).sum() / (len(pred) if pred.ndim else 1)
+
+
+@regression_loss.mistake(breaks="of the dtype of the inputs")
+def float32_comes_out(pred: Tensor, target: Tensor) -> Tensor:
+    """From float64 a float32 comes out, and half of the digits are gone. Perhaps by float()."""
+    _refuse(pred, target)
+    return _mse(pred.float(), target.float())
+
+
 @regression_loss.mistake(breaks=MEAN)
 def sum_for_mean(pred: Tensor, target: Tensor) -> Tensor:
     """The squares are added up, not averaged: the loss grows with the batch, and with it the gradient."""
@@ -227,7 +329,7 @@ def distances(pred: Tensor, target: Tensor) -> Tensor:
     return (pred - target).abs().mean()
 
 
-@regression_loss.mistake(breaks="its gradient reaches pred.")
+@regression_loss.mistake(breaks="Returns a tensor of no dimensions")
 def number_returned(pred: Tensor, target: Tensor) -> float:
     """A Python number comes back: there is nothing left to call backward on. Perhaps .item() stands at the end."""
     _refuse(pred, target)

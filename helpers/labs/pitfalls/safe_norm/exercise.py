@@ -233,8 +233,8 @@ def first_derivative_at_zero(answer: Answer, trial: Trial) -> None:
         trial.true(
             not found[list(zero)].any(),
             "The gradient in a row of zeros is not 0: there is no direction in which such a row should move.",
-            expected="0",
-            got=found[list(zero)].detach(),
+            expected="0 in each place",
+            got=found[zero[0]].detach(),
             observed="not 0",
         )
 

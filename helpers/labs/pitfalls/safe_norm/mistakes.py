@@ -285,8 +285,8 @@ def dim_kept(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
 
 @safe_norm.mistake(breaks="of the dtype of x")
 def float64_comes_out(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """From float32 a float64 comes out. Perhaps the zero or one in where is a float64 tensor: plain numbers
-    leave the dtype alone.
+    """From float32 a float64 comes out. Perhaps the zero or one in where is a float64 tensor, or the
+    squares are added in float64 and not brought back.
     """
     squares = squares_of(x, dim)
     one = torch.ones_like(squares, dtype=torch.float64)
@@ -304,6 +304,34 @@ def exact_or(with_eps: Callable[[Tensor, float], Tensor]) -> Callable[..., Tenso
 
 
 given = safe_norm.bank(exact_or)
+
+
+@safe_norm.mistake(breaks=NORM)
+def dim_not_handed_on(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    """For dim=0 the norms are those over the last dim. Perhaps -1 is written where dim belongs."""
+    squares = x.square().sum(-1)
+    return two_wheres(squares, squares == 0)
+
+
+@safe_norm.mistake(breaks=SHAPE)
+def everything_summed(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    """One number comes out, where each row has a norm of its own. Perhaps sum() has no dim."""
+    squares = x.square().sum()
+    return two_wheres(squares, squares == 0)
+
+
+@safe_norm.mistake(breaks=NORM)
+def computed_in_float32(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    """In float64 half of the digits are gone. Perhaps it is computed in float32 and brought back."""
+    squares = squares_of(x.float(), dim)
+    return two_wheres(squares, squares == 0).to(x.dtype)
+
+
+@safe_norm.mistake(breaks=NORM)
+def mean_of_the_squares(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    """This is the root of the mean of the squares: the norm is the root of their sum."""
+    squares = x.square().mean(dim)
+    return two_wheres(squares, squares == 0)
 
 
 @given.mistake(breaks=AWAY)
@@ -330,16 +358,16 @@ def exact_zeros_only_without_eps(squares: Tensor, eps: float) -> Tensor:
 
 @given.mistake(breaks=EPS)
 def one_for_small_ones(squares: Tensor, eps: float) -> Tensor:
-    """With an eps a small row has the norm 1, or a different one that is no number from 0 to eps. Perhaps a second
-    where is missing, which puts a 0 in the place of what stood under the root.
+    """With an eps a small row has the norm 1, or a different one that is no number from 0 to eps. Perhaps the
+    second where is missing, or puts something other than 0 in the place of what stood under the root.
     """
     return torch.where(squares <= eps**2, 1.0, squares).sqrt()
 
 
 @safe_norm.mistake(breaks=ZEROS)
 def gradient_of_a_sum(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The gradient at 0 is finite, and not 0. Perhaps the 0 in place of the root is a sum or product of x, with a
-    slope of its own: a plain 0 has none.
+    """The gradient at 0 is finite, and not 0. Perhaps the 0 in place of the root is a sum or product of x, which has a
+    slope of its own, or a backward by hand divides 0 by 0 and puts a number there.
     """
     squares = squares_of(x, dim)
     return torch.where(squares == 0, x.sum(dim), torch.where(squares == 0, 1.0, squares).sqrt())

@@ -93,6 +93,15 @@ def kind_of(got: Any, squares: Tensor, power: int) -> Any:
     return plain(got)
 
 
+def divided_for(function: Any, x: Tensor, dim: int, correction: int) -> Any:
+    """By which number the squares were divided for this correction, or the error that came."""
+    try:
+        got = function(x.clone(), dim, correction=correction)
+    except Exception as error:  # the learner's own
+        return type(error).__name__
+    return kind_of(got, squares_of(x, dim), 1)
+
+
 def require(
     trial: Trial,
     function: Any,
@@ -134,8 +143,14 @@ def over_one_dim(answer: Answer, trial: Trial) -> None:
 
 @property_of_std_var("var divides by n - correction", asks=DIVIDED)
 def corrected(answer: Answer, trial: Trial) -> None:
-    for shape, dim, correction in (((5,), 0, 0), ((3, 6), 1, 2), ((6, 3), 0, 3)):
-        require(trial, answer[1], "var", drawn(trial, *shape), dim, correction=correction)
+    cases = [
+        (drawn(trial, *shape), dim, correction)
+        for shape, dim, correction in (((5,), 0, 0), ((3, 6), 1, 2), ((6, 3), 0, 3))
+    ]
+    # What it does with one correction does not tell what it does with the others.
+    kinds = [divided_for(answer[1], *case) for case in cases]
+    for x, dim, correction in cases:
+        require(trial, answer[1], "var", x, dim, observed=kinds, correction=correction)
 
 
 @property_of_std_var("var over several dims takes all their entries as one sample", asks=(VAR, DIVIDED))
@@ -173,6 +188,14 @@ def over_all_dims(answer: Answer, trial: Trial) -> None:
         require(trial, answer[1], "var", drawn(trial, *shape), None)
 
 
+@property_of_std_var("var keeps all dims: keepdim with dim=None", after=VAR_IS_RIGHT, asks=KEEPDIM)
+def all_dims_kept(answer: Answer, trial: Trial) -> None:
+    for shape in ((3, 5), (2, 3, 4)):
+        trial.given(f"var(x, None, keepdim=True), x of shape {shape}")
+        got = trial.call(answer[1], drawn(trial, *shape), None, keepdim=True)
+        require_shape(trial, got, (1,) * len(shape))
+
+
 @property_of_std_var("float32 stays float32", after=VAR_IS_RIGHT, asks=DTYPE)
 def float32(answer: Answer, trial: Trial) -> None:
     for dim in (0, 1):
@@ -202,6 +225,15 @@ def far_from_zero(answer: Answer, trial: Trial) -> None:
         trial.equal(got, want, "The variance", rtol=rtol, observed=("digits lost", name))
 
 
+def kind_at_the_edge(got: Any) -> Any:
+    """What came for a sample that is too small."""
+    if not isinstance(got, Tensor):
+        return type(got).__name__
+    kinds = (("0", (got == 0).all()), ("NaN", got.isnan().all()), ("inf", (got == math.inf).all()))
+    negative = [("below 0", (got < 0).all())]
+    return [name for name, holds in (*kinds, *negative) if holds][:1] or plain(got)
+
+
 @property_of_std_var(
     "one entry has no variance: NaN with correction 1, and 0 with correction 0",
     asks=(EDGES, DIVIDED),
@@ -212,9 +244,10 @@ def of_one_entry(answer: Answer, trial: Trial) -> None:
         x = drawn(trial, *shape)
         trial.given(f"var(x, {dim}), x of shape {shape}: n = 1")
         got, want = trial.call(answer[1], x, dim), squares_of(x, dim)
-        trial.equal(got, want / 0, "The variance")
+        trial.equal(got, want / 0, "The variance", observed=("1", kind_at_the_edge(got)))
         trial.given(f"var(x, {dim}, correction=0), x of shape {shape}: n = 1")
-        trial.equal(trial.call(answer[1], x, dim, correction=0), want, "The variance")
+        got = trial.call(answer[1], x, dim, correction=0)
+        trial.equal(got, want, "The variance", observed=("0", kind_at_the_edge(got)))
 
 
 EDGES_ARE_RIGHT = (over_one_dim, corrected, over_several_dims, kept_dims, far_from_zero, of_one_entry)
@@ -228,7 +261,21 @@ def of_no_entry(answer: Answer, trial: Trial) -> None:
         x = drawn(trial, *shape)
         trial.given(f"var(x, {dim}, correction={correction}), x of shape {shape}: n = 0")
         want = torch.full_like(squares_of(x, dim), math.nan)
-        trial.equal(trial.call(answer[1], x, dim, correction=correction), want, "The variance")
+        got = trial.call(answer[1], x, dim, correction=correction)
+        trial.equal(got, want, "The variance", observed=kind_at_the_edge(got))
+
+
+@property_of_std_var(
+    "fewer entries than the correction: divided by 0, not by less",
+    after=(*VAR_IS_RIGHT, of_one_entry, of_no_entry),
+    asks=DIVIDED,
+)
+def of_too_few(answer: Answer, trial: Trial) -> None:
+    for shape, dim, correction in (((2,), 0, 3), ((4, 2), 1, 5)):
+        x = drawn(trial, *shape)
+        trial.given(f"var(x, {dim}, correction={correction}), x of shape {shape}: n = 2")
+        got = trial.call(answer[1], x, dim, correction=correction)
+        trial.equal(got, squares_of(x, dim) / 0, "The variance", observed=kind_at_the_edge(got))
 
 
 @property_of_std_var("std is the root of var, over one dim and over several", after=VAR_IS_RIGHT, asks=STD)
@@ -236,6 +283,7 @@ def root(answer: Answer, trial: Trial) -> None:
     for shape, dim in (*ONE_DIM[:4], *SEVERAL[:3]):
         require(trial, answer[0], "std", drawn(trial, *shape), dim)
     require(trial, answer[0], "std", drawn(trial, 3, 5, dtype=torch.float32), 1)
+    require(trial, answer[0], "std", drawn(trial, 3, 5), None)
 
 
 @property_of_std_var("std hands correction on", after=VAR_IS_RIGHT, asks=STD)
@@ -246,7 +294,7 @@ def root_of_corrected(answer: Answer, trial: Trial) -> None:
 
 @property_of_std_var("std hands keepdim on", after=VAR_IS_RIGHT, asks=STD)
 def root_with_kept_dims(answer: Answer, trial: Trial) -> None:
-    for dim, want in ((1, (3, 1, 4)), ((0, -1), (1, 5, 1))):
+    for dim, want in ((1, (3, 1, 4)), ((0, -1), (1, 5, 1)), (None, (1, 1, 1))):
         x = drawn(trial, 3, 5, 4)
         trial.given(f"std(x, {dim}, keepdim=True), x of shape (3, 5, 4)")
         require_shape(trial, trial.call(answer[0], x, dim, keepdim=True), want)

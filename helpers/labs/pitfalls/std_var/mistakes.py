@@ -90,6 +90,14 @@ std_var.variant(correction_as_a_switch)(divided_by(lambda n, correction: n - boo
 
 
 @built.mistake(breaks=DIVIDED)
+def correction_0_not_taken():
+    """With correction=0 the squares are divided by n - 1, and a correction of 2 or 3 is right. Perhaps `correction or 1`,
+    or `if correction`: 0 is a number like any other.
+    """
+    return divided_by(lambda n, correction: max(n - (correction or 1), 0))
+
+
+@built.mistake(breaks=DIVIDED)
 def correction_added():
     """The squares are divided by n + correction. The sample's own mean lies too near to the sample, so the sum
     is too small, and what it is divided by is made smaller, too.
@@ -116,10 +124,31 @@ std_var.variant(one_entry_counts_as_two)(divided_by(lambda n, correction: (n - c
 
 @built.mistake(breaks=EDGES)
 def nothing_has_variance_0():
-    """No entry at all has the variance 0, with a minus in front. Perhaps the divisor is n - correction, and may
-    fall below 0: 0 / 0 is NaN, which is the truth about a sample of nothing.
+    """No entry at all has the variance 0, where NaN is the truth about a sample of nothing. Perhaps the divisor is
+    n - correction, and may fall below 0, or n = 0 has a way of its own.
     """
     return divided_by(lambda n, correction: n - correction)
+
+
+std_var.variant(nothing_has_variance_0)(
+    divided_by(lambda n, correction: max(n - correction, 0) if n else math.inf)
+)
+
+
+@built.mistake(breaks=DIVIDED)
+def divisor_below_0():
+    """With a correction larger than n the variance is below 0. Perhaps the divisor is n - correction:
+    max(n - correction, 0) does not fall below 0.
+    """
+    return divided_by(lambda n, correction: n - correction if n else 0)
+
+
+@built.mistake(breaks=EDGES)
+def one_entry_always_nan():
+    """One entry has the variance NaN with correction=0, too. Its squares are 0, and so is 0 / 1. Perhaps n = 1 has a
+    way of its own.
+    """
+    return divided_by(lambda n, correction: max(n - correction, 0) if n > 1 else 0)
 
 
 @with_root
@@ -207,6 +236,33 @@ def everything_reduced(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool 
     everything.
     """
     return ((x - x.mean()) ** 2).sum() / (x.numel() - correction)
+
+
+@by_variance.mistake(breaks=VAR)
+def dim_0_is_none(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """With dim=0 one number comes out, and with dim=1 one a row, as asked. Perhaps `if not dim`, which is also so for
+    0: ask `dim is None`.
+    """
+    return right_var(x, dim or None, correction, keepdim)
+
+
+@built.mistake(breaks=DIVIDED)
+def dim_from_the_end_not_counted():
+    """With dim=-1 the squares are divided by 0. Perhaps n is the product of the sizes whose number stands in dim, and no
+    size has the number -1.
+    """
+    return counted(lambda x, dim: math.prod(x.shape[d] for d in range(x.ndim) if d in listed(dim, x)))
+
+
+@by_variance.mistake(breaks=VAR)
+def first_of_several(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """Of two dims one is still there. Perhaps only the first or the last of them is reduced."""
+    return right_var(x, listed(dim, x)[0], correction, keepdim)
+
+
+@by_variance.variant(first_of_several)
+def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return right_var(x, listed(dim, x)[-1], correction, keepdim)
 
 
 @by_variance.mistake(breaks=DIVIDED)
@@ -366,6 +422,14 @@ def keepdim_left_out(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = 
 
 
 @by_variance.mistake(breaks=KEEPDIM)
+def keepdim_lost_for_none(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """With dim=None a tensor of no dimensions comes out, though keepdim is True. Perhaps dim=None has a way of its own,
+    which leaves keepdim out.
+    """
+    return right_var(x, dim, correction, keepdim and dim is not None)
+
+
+@by_variance.mistake(breaks=KEEPDIM)
 def dims_always_kept(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
     """The reduced dims stay with size 1, though keepdim is False. The keepdim=True that the mean needs is not
     the one that the result has.
@@ -399,6 +463,12 @@ def eps_under_the_root():
     return (_with_eps, right_var)
 
 
+@built.mistake(breaks=STD)
+def nearly_the_root():
+    """std is near the root of var, to some digits, and is not the root. Perhaps a small number is added under it."""
+    return (lambda *args, **options: (right_var(*args, **options) + 1e-8).sqrt(), right_var)
+
+
 @by_variance.mistake(breaks=DIVIDED)
 def mean_distance(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
     """The distances are not squared but taken without their sign: that is the mean absolute deviation."""
@@ -418,6 +488,18 @@ by_deviation = std_var.bank(beside_right_var)
 def no_root():
     """std is the variance once more: it has no root."""
     return beside_right_var(right_var)
+
+
+def _mean_distance(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    return (x - x.mean(dim, keepdim=True)).abs().mean(dim, keepdim=keepdim)
+
+
+@built.mistake(breaks=STD)
+def std_of_distances():
+    """var is right, and std is the mean of the distances without their sign: that is a different measure, and no root
+    of var.
+    """
+    return beside_right_var(_mean_distance)
 
 
 @built.mistake(breaks=STD)

@@ -78,7 +78,7 @@ def kind_of_gap(
         return "pair exchanged"
     if have.shape != need.shape:
         if have.shape[1:] == need.shape[1:] and have.dim() == need.dim():
-            return "unrolled"
+            return "unrolled" if is_far(got[1], want[1]) else "steps missing in ys"
         is_turned = have.dim() == 3 and have.transpose(0, 1).shape == need.shape
         if have.dim() == 2 and len(have) == need.shape[0] * need.shape[1]:
             return "steps joined"

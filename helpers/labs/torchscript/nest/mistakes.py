@@ -11,6 +11,7 @@ from helpers.check.spec import returned
 from helpers.labs.torchscript.nest.exercise import (
     ANY,
     BOTH,
+    HOLDS,
     INNER,
     LEFT,
     LOOP,
@@ -260,6 +261,31 @@ class OneStepLess(Loop):
         return torch.stack(ys), h
 
 
+class FirstOutputMissing(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = []
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys[1:]), h
+
+
+class FirstStateReturned(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys, start = [], h
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys.append(y)
+        return torch.stack(ys), start
+
+
+class WhereGate(Gate):
+    """Computes both ways and takes one."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.where(x.sum() > 0, x * self.scale, -x)
+
+
 class Edited(Loop):
     def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         ys = []
@@ -313,9 +339,33 @@ def results_swapped():
 
 
 @built.mistake(breaks=LOOP)
-def one_step_less():
-    """The loop is in the graph, and the number of steps is wrong. Perhaps range begins or ends one place off."""
+def steps_miscounted():
+    """The loop is in the graph, and the number of steps is not that of xs. Perhaps range begins or ends at the wrong
+    place, or counts a dimension of xs that is not the first.
+    """
     return scripted(OneStepLess)
+
+
+@built.mistake(breaks=LOOP)
+def outputs_left_out():
+    """All steps run, since the last h is right, and ys does not hold each of them. Perhaps a part of ys is left out, as by
+    `ys[1:]`.
+    """
+    return scripted(FirstOutputMissing)
+
+
+@built.mistake(breaks=LOOP)
+def first_state_returned():
+    """ys is right, and the h beside it is not the last one. Perhaps it is that of the start, or that of the step before."""
+    return scripted(FirstStateReturned)
+
+
+@built.mistake(breaks=HOLDS)
+def gate_without_branch():
+    """The results are right for all data, and no branch is in the graph. Perhaps the gate was written anew with
+    torch.where, which computes both ways: lab.Gate goes in as it is.
+    """
+    return around(lambda: torch.jit.script(Loop(trace(Cell(torch.jit.script(WhereGate())), STEP))))
 
 
 @built.mistake(breaks=LOOP)
@@ -358,7 +408,9 @@ def not_stacked(kind: str) -> torch.jit.ScriptModule:
 
 @nest.mistake(breaks=INNER)
 def kinds_exchanged(kind: str) -> torch.jit.ScriptModule:
-    """ "trace_in_script" gives ys with an activation, which only lab.Readout has. Perhaps the two kinds were exchanged."""
+    """ "trace_in_script" gives ys with an activation, which only lab.Readout has. Perhaps the two kinds were exchanged, or
+    both have it.
+    """
     loop = torch.jit.script(Loop(scripted_cell()))
     return loop if kind == "script_in_trace" else trace(Readout(loop), SEQUENCE)
 
@@ -381,8 +433,8 @@ def joined_along_the_batch():
 
 @built.mistake(breaks=LEFT)
 def state_edited_in_place():
-    """The caller's h is a different one afterwards: the next sequence does not start where it should. Perhaps each
-    step writes its h into the argument.
+    """The caller's h is a different one afterwards: the next sequence does not start where it should. Perhaps h is
+    written into the argument, at each step or at the end.
     """
     return scripted(Edited)
 

@@ -135,6 +135,15 @@ def repaired(name: str, answer: Answer, trial: Trial) -> tuple[nn.Module, nn.Mod
         got=str(names),
         observed=("parameters", *kind_of_names(names, wanted)),
     )
+    trained, wanted = ({key for key, _ in m.named_parameters()} for m in (module, reference))
+    trial.true(
+        trained == wanted,
+        f"{', '.join(sorted(wanted - trained))} of state_dict is no parameter of the module: no gradient reaches it, and "
+        "no optimizer finds it.",
+        expected=f"the parameters {', '.join(sorted(wanted))}",
+        got=", ".join(sorted(trained)) or "none",
+        observed=("no parameters", sorted(wanted - trained)),
+    )
     weights = {
         key: torch.randn(value.shape, generator=trial.generator)
         for key, value in reference.state_dict().items()
@@ -153,6 +162,8 @@ def kind_of_names(names: dict[str, tuple], wanted: dict[str, tuple]) -> tuple[st
     ends = {key: [name for name in names if name.endswith(f".{key}")] for key in wanted}
     if len(names) == len(wanted) and all(len(found) == 1 for found in ends.values()):
         return ("prefix",)
+    if sorted(names.values()) == sorted(wanted.values()):
+        return ("other names",)
     more, missing = sorted(names.keys() - wanted.keys()), sorted(wanted.keys() - names.keys())
     return "more", *more, "missing", *missing
 
@@ -227,25 +238,26 @@ def _detached(value: Any) -> Any:
 
 def notes_kept(module: nn.Module, trial: Trial) -> None:
     """In Python a note is taken in training mode, and none in eval mode."""
-    notes = getattr(module, "notes", [])
-    for mode, wanted in (("eval", 0), ("training", 2)):
+    taken = {}
+    for mode in ("eval", "training"):
         trial.given(f"two calls of the module itself, in {mode} mode, not scripted")
-        before = len(notes)
+        before = len(getattr(module, "notes", []))
         given = [torch.randn(3, WIDTH, generator=trial.generator) for _ in range(2)]
         module.train(mode == "training")
         with quiet(), torch.no_grad():
             for x in given:
                 module(x)
-        module.eval()
-        notes = getattr(module, "notes", [])
-        taken = notes[before:]
+        taken[mode] = len(getattr(module, "notes", [])) - before
+    module.eval()
+    for mode, wanted in (("eval", 0), ("training", 2)):
+        trial.given(f"two calls of the module itself, in {mode} mode, not scripted")
         trial.true(
-            len(taken) == wanted,
-            f"{len(taken)} notes were taken at two calls. Called from Python, the module is to do all that the broken "
+            taken[mode] == wanted,
+            f"{taken[mode]} notes were taken at two calls. Called from Python, the module is to do all that the broken "
             "one does.",
             expected=f"{wanted} more entries in .notes",
-            got=f"{len(taken)} more",
-            observed=("notes", mode, len(taken)),
+            got=f"{taken[mode]} more",
+            observed=("notes", *taken.items()),
         )
 
 
@@ -281,6 +293,24 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
             got=first_line(error).partition(" Did you")[0],
             observed=("not saved", type(error).__name__),
         )
+    if name == "export":
+        encode_compiled(scripted, trial)
+
+
+def encode_compiled(scripted: torch.jit.ScriptModule, trial: Trial) -> None:
+    """Wrong if encode is a method of Python, which torch binds to a scripted module and does not save.
+
+    Not by torch.jit.load, which refuses types of modules whose names are no names of Python.
+    """
+    trial.given('torch.jit.script(scriptable("export")), and its methods that a file would hold')
+    trial.true(
+        scripted._c._has_method("encode"),
+        "The scripted module has encode as a method of Python only: it was not compiled, and in a saved file it is "
+        "missing.",
+        expected="forward and encode, both compiled",
+        got="forward alone",
+        observed="encode not compiled",
+    )
 
 
 for _name, _said in SAID.items():
@@ -309,3 +339,21 @@ def new_each_time(answer: Answer, trial: Trial) -> None:
             got="the same module" if one is other else "shared memory",
             observed="same module" if one is other else ("shared", shared),
         )
+        if name == "ignored":
+            notes_apart(one, other, trial)
+
+
+def notes_apart(one: nn.Module, other: nn.Module, trial: Trial) -> None:
+    """Wrong if what one module notes is seen in the other."""
+    before = len(getattr(other, "notes", []))
+    one.train()
+    with quiet(), torch.no_grad():
+        one(torch.randn(3, WIDTH, generator=trial.generator))
+    more = len(getattr(other, "notes", [])) - before
+    trial.true(
+        not more,
+        "What one module notes is in the notes of the other, too.",
+        expected="a new module, with notes of its own",
+        got=f"{more} more in the notes of a module that was not called",
+        observed="notes shared",
+    )

@@ -60,3 +60,21 @@ class AtZero(REPAIRED["ignored"]):
             self.note(x)
         y = self.fc(x)
         return y if y.sum() >= 0 else -y
+
+
+class NotesInEval(REPAIRED["ignored"]):
+    def forward(self, x: Tensor) -> Tensor:
+        if not torch.jit.is_scripting():
+            if not self.training:
+                self.note(x)
+        y = self.fc(x)
+        return y if y.sum() > 0 else -y
+
+
+NOTES: list = []
+
+
+class NotesOfAll(REPAIRED["ignored"]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.notes = NOTES

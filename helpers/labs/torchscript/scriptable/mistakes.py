@@ -6,7 +6,7 @@ Without `from __future__ import annotations`: the compiler reads the annotations
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from helpers.check.spec import returned
 from helpers.labs.torchscript.scriptable.exercise import (
@@ -25,8 +25,43 @@ from helpers.labs.torchscript.scriptable.logged import (
     Ignored,
     NoNotes,
     NotesAlways,
+    NotesInEval,
+    NotesOfAll,
     NotesOfScript,
     OneSign,
+)
+from helpers.labs.torchscript.scriptable.parts import (
+    AllLayers,
+    AlwaysDivided,
+    AtLeastOneRow,
+    DepthFixed,
+    DepthUntyped,
+    EncodeIgnored,
+    EncodeUnused,
+    FromZero,
+    IgnoredRows,
+    IgnoredSums,
+    LayersByName,
+    ListOfLayers,
+    MaskAsSwitch,
+    MaskAttribute,
+    MaskByTruth,
+    MaskOfOnes,
+    MaskWithoutDefault,
+    MaskWithoutZeros,
+    NamedUntyped,
+    NoEmptyRows,
+    NotRefined,
+    OneLayerMore,
+    RowsUntyped,
+    SameLayer,
+    ScaleBuffer,
+    StepUntyped,
+    Unannotated,
+    Uncalled,
+    Untyped,
+    UnusedRun,
+    Wrapped,
 )
 from helpers.labs.torchscript.scriptable.right import REPAIRED
 from helpers.labs.torchscript.shown import broken
@@ -86,55 +121,12 @@ def left_as_it_was(name):
 scriptable.variant(left_as_it_was)(but(optional=broken.Masked))
 
 
-class MaskOfOnes(broken.Masked):
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        return self.fc(x) * mask
-
-
-class NotRefined(broken.Masked):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        has_mask = mask is not None
-        y = self.fc(x)
-        if has_mask:
-            y = y * mask
-        return y
-
-
-class MaskAttribute(broken.Masked):
-    def __init__(self) -> None:
-        super().__init__()
-        self.mask: Tensor | None = None
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        self.mask = mask
-        y = self.fc(x)
-        if self.mask is not None:
-            y = y * self.mask
-        return y
-
-
-class MaskByTruth(broken.Masked):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        y = self.fc(x)
-        if mask:
-            y = y * mask
-        return y
-
-
 @built.mistake(breaks=OWN["optional"])
 def mask_required():
     """Without a mask it raises, also in Python. Perhaps `mask` has no default, or is a Tensor by its annotation: it compiles
     so, and whoever has no mask can no longer call it. `Optional[Tensor] = None` says what the model takes.
     """
     return but(optional=MaskOfOnes)
-
-
-class MaskWithoutDefault(broken.Masked):
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        y = self.fc(x)
-        if mask is not None:
-            y = y * mask
-        return y
 
 
 scriptable.variant(mask_required)(but(optional=MaskWithoutDefault))
@@ -158,51 +150,6 @@ def truth_of_the_mask():
     `mask is not None`.
     """
     return but(optional=MaskByTruth)
-
-
-class Untyped(broken.Strided):
-    def forward(self, x: Tensor, step: int) -> Tensor:
-        places = []
-        for place in range(0, x.shape[0], step):
-            places.append(place)
-        return torch.stack([self.fc(x[place]) / (place + 1) for place in places])
-
-
-class StepUntyped(broken.Strided):
-    def forward(self, x, step):
-        places: list[int] = []
-        for place in range(0, x.shape[0], step):
-            places.append(place)
-        return torch.stack([self.fc(x[place]) / (place + 1) for place in places])
-
-
-class FromZero(broken.Strided):
-    def forward(self, x: Tensor, step: int) -> Tensor:
-        return torch.stack([self.fc(row) / (place + 1) for place, row in enumerate(x[::step])])
-
-
-class RowsUntyped(broken.Counted):
-    def forward(self, named: dict[str, Tensor]) -> dict[str, Tensor]:
-        rows = {}
-        for name, x in named.items():
-            rows[name] = x.shape[0]
-        sums = {}
-        for name, x in named.items():
-            sums[name] = (x * self.scale).sum(0) / rows[name] if rows[name] > 0 else self.scale
-        return sums
-
-
-class NamedUntyped(broken.Counted):
-    def forward(self, named) -> dict[str, Tensor]:
-        sums: dict[str, Tensor] = {}
-        for name, x in named.items():
-            sums[name] = x.mean(0) * self.scale if len(x) > 0 else self.scale
-        return sums
-
-
-class NoEmptyRows(broken.Counted):
-    def forward(self, named: dict[str, Tensor]) -> dict[str, Tensor]:
-        return {name: x.mean(0) * self.scale for name, x in named.items()}
 
 
 @built.mistake(breaks=WHAT)
@@ -251,16 +198,11 @@ def empty_rows_lost():
     return but(dict=NoEmptyRows)
 
 
+scriptable.variant(empty_rows_lost)(but(dict=AtLeastOneRow))
+
+
 def with_gate() -> nn.Module:
     return broken.Gated(gated=True)
-
-
-class Unannotated(broken.Gated):
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.fc(x)
-        if self.gated is True:
-            y = y * torch.sigmoid(self.gate(x))
-        return torch.relu(y)
 
 
 @built.mistake(breaks=WHAT)
@@ -273,6 +215,22 @@ def not_final():
 
 
 scriptable.variant(not_final)(but(final=Unannotated))
+
+
+@built.mistake(breaks=RETURNS)
+def parameters_renamed():
+    """The parameters have other names, and the old shapes: files of the old model no longer load. Perhaps the layers stand
+    in attributes of their own, and not in the ModuleList any more.
+    """
+    return but(layers=LayersByName)
+
+
+@built.mistake(breaks=RETURNS)
+def buffer_for_parameter():
+    """`scale` is in state_dict and is no parameter: no optimizer finds it. Perhaps it is a buffer, or a plain tensor was
+    registered.
+    """
+    return but(dict=ScaleBuffer)
 
 
 @built.mistake(breaks=RETURNS)
@@ -291,38 +249,23 @@ def export_forgotten():
     return but(export=broken.Encoder)
 
 
-class Uncalled(nn.Module):
-    """Ignored where the work is done."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList([nn.Linear(WIDTH, WIDTH) for _ in range(3)])
-
-    def forward(self, x: Tensor, depth: int) -> Tensor:
-        return self.run(x, depth)
-
-    @torch.jit.ignore
-    def run(self, x: Tensor, depth: int) -> Tensor:
-        for place in range(depth):
-            x = torch.tanh(self.layers[place](x))
-        return x
+@built.mistake(breaks=OWN["export"])
+def encode_not_compiled():
+    """`encode` is there after scripting, and gone once the module is saved: it is a method of Python still. Perhaps it is
+    marked as unused or ignored: @torch.jit.export has it compiled.
+    """
+    return but(export=EncodeUnused)
 
 
-class IgnoredRows(broken.Strided):
-    def forward(self, x: Tensor, step: int) -> Tensor:
-        return self.rows(x, step)
-
-    @torch.jit.ignore
-    def rows(self, x: Tensor, step: int) -> Tensor:
-        return broken.Strided.forward(self, x, step)
+scriptable.variant(encode_not_compiled)(but(export=EncodeIgnored))
 
 
-class UnusedRun(Uncalled):
-    @torch.jit.unused
-    def run(self, x: Tensor, depth: int) -> Tensor:
-        for place in range(depth):
-            x = torch.tanh(self.layers[place](x))
-        return x
+@built.mistake(breaks=SAME)
+def branch_of_encode_left_out():
+    """encode is right for a scale of 3, and for 0.5 the result differs. Perhaps it is divided by any scale: only by one
+    above 1.
+    """
+    return but(export=AlwaysDivided)
 
 
 @built.mistake(breaks=SAVED)
@@ -372,22 +315,6 @@ def noted_in_eval_mode():
 scriptable.variant(noted_in_eval_mode)(but(ignored=NotesAlways))
 
 
-class MaskWithoutZeros(broken.Masked):
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        y = self.fc(x)
-        if mask is not None and bool(mask.all()):
-            y = y * mask
-        return y
-
-
-class OneLayerMore(broken.Stack):
-    def forward(self, x: Tensor, depth: int) -> Tensor:
-        for place, layer in enumerate(self.layers):
-            if place <= depth:
-                x = torch.tanh(layer(x))
-        return x
-
-
 @built.mistake(breaks=SAME)
 def sign_at_zero():
     """Where the sum is 0 the result differs. Perhaps the question is `>= 0`: that of the broken one is `> 0`, so that 0
@@ -405,9 +332,33 @@ def mask_with_zeros_ignored():
 
 
 @built.mistake(breaks=SAME)
+def mask_as_a_switch():
+    """With a mask of 0 and 1 the result is right, and with other numbers it differs. Perhaps by masked_fill or where: the
+    broken one multiplies by the mask.
+    """
+    return but(optional=MaskAsSwitch)
+
+
+@built.mistake(breaks=SAME)
 def one_layer_more():
     """One layer more runs than the depth says. Perhaps the question is `place <= depth`: places begin at 0."""
     return but(layers=OneLayerMore)
+
+
+@built.mistake(breaks=SAME)
+def noted_in_eval_mode_only():
+    """In eval mode notes are taken, and in training none. Perhaps the question whether the model trains is turned
+    around.
+    """
+    return but(ignored=NotesInEval)
+
+
+@built.mistake(breaks=NEW)
+def notes_shared():
+    """What one model notes, a different one has in its notes, too. Perhaps the list is one of the class or of the file:
+    make it in `__init__`.
+    """
+    return but(ignored=NotesOfAll)
 
 
 _instances: dict[str, nn.Module] = {}
@@ -431,47 +382,6 @@ def branch_by_abs():
     the sign of each entry by itself, and `y if y.sum() > 0 else -y` turns all of them together.
     """
     return but(ignored=OneSign)
-
-
-class AllLayers(broken.Stack):
-    def forward(self, x: Tensor, depth: int) -> Tensor:
-        for layer in self.layers:
-            x = torch.tanh(layer(x))
-        return x
-
-
-class DepthFixed(broken.Stack):
-    def forward(self, x: Tensor, depth: int) -> Tensor:
-        for place, layer in enumerate(self.layers):
-            if place < 2:
-                x = torch.tanh(layer(x))
-        return x
-
-
-class DepthUntyped(broken.Stack):
-    def forward(self, x, depth):
-        for place, layer in enumerate(self.layers):
-            if place < depth:
-                x = torch.tanh(layer(x))
-        return x
-
-
-class ListOfLayers(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = [nn.Linear(WIDTH, WIDTH) for _ in range(3)]
-
-    def forward(self, x: Tensor, depth: int) -> Tensor:
-        for place in range(depth):
-            x = torch.tanh(self.layers[place](x))
-        return x
-
-
-class SameLayer(broken.Stack):
-    def forward(self, x: Tensor, depth: int) -> Tensor:
-        for _ in range(depth):
-            x = torch.tanh(self.layers[0](x))
-        return x
 
 
 @built.mistake(breaks=SAME)
@@ -498,8 +408,8 @@ def depth_untyped():
 
 @built.mistake(breaks=SAME)
 def first_layer_repeated():
-    """From depth 2 on the result is that of no depth. Perhaps it is `self.layers[0]`, again and again: a literal is
-    allowed, and each place has its own layer.
+    """From depth 2 on the result is that of no depth. Perhaps each step takes `self.layers[0]`, or tanh comes only after
+    the last one: each place has its own layer, and a tanh behind it.
     """
     return but(layers=SameLayer)
 
@@ -520,17 +430,6 @@ def index_left():
     return but(layers=broken.Stack)
 
 
-class Wrapped(nn.Module):
-    """A model in a model."""
-
-    def __init__(self, inner: nn.Module) -> None:
-        super().__init__()
-        self.inner = inner
-
-    def forward(self, *args):
-        return self.inner(*args)
-
-
 @scriptable.mistake(breaks=RETURNS)
 def wrapped(name):
     """Every parameter has something in front of its name, so old files no longer load. Perhaps by a wrapper, which puts
@@ -546,15 +445,6 @@ scriptable.variant(wrapped)(lambda name: Wrapped(REPAIRED[name]()))
 def class_returned(name):
     """A class was returned. A model is an instance: call it."""
     return REPAIRED[name]
-
-
-class IgnoredSums(broken.Counted):
-    def forward(self, named: dict[str, Tensor]) -> dict[str, Tensor]:
-        return self.sums(named)
-
-    @torch.jit.ignore
-    def sums(self, named: dict[str, Tensor]) -> dict[str, Tensor]:
-        return broken.Counted.forward(self, named)
 
 
 scriptable.variant(ignored_on_the_hot_path)(but(dict=IgnoredSums))

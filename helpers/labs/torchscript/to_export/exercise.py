@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch._functorch import config as functorch_config
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from helpers.check.compare import difference
+from helpers.check.compare import difference, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.torchscript.shared.quiet import quiet
@@ -101,18 +101,25 @@ def same_results(one: Program, trial: Trial) -> None:
             line = first_sentence(re.sub(r"\(with implementation in .*?\): ?", "", str(error)))
             guard = re.sub(r"(= ?)\d+", r"\1#", line.partition("Guard failed: ")[2])
             gaps.append(
-                (words, f"raised {guard or ('an alias' if 'alias' in str(error) else '')}".strip(), line)
+                (
+                    words,
+                    f"raised {guard or ('an alias' if 'alias' in str(error) else '')}".strip(),
+                    line,
+                    "",
+                    line,
+                )
             )
             continue
         if gap := difference(got, want):
-            gaps.append((words, kind_of_result(one, x, got, want) or gap.kind, gap.sentence))
+            kind = kind_of_result(one, x, got, want) or gap.kind
+            gaps.append((words, kind, gap.sentence, f": {shown(want)}", shown(got)))
     if gaps:
-        words, kind, sentence = gaps[0]
+        words, kind, sentence, wanted, had = gaps[0]
         trial.given(f"to_export(lab.{one.name}(), ...).module()(x), {words}")
         trial.fail(
             "The program raised." if kind.startswith("raised") else f"The result: {sentence}.",
-            expected="what the module gives",
-            got=sentence if kind.startswith("raised") else "",
+            expected=f"what the module gives{wanted}",
+            got=had,
             observed=[gap[:2] for gap in gaps] + ([("fixed", fixed(one))] if "raised" in str(gaps) else []),
         )
 
@@ -128,7 +135,9 @@ def kind_of_result(one: Program, x: Tensor, got: Tensor, want: Tensor) -> str:
         return ""
     if one.name == "Averaged":
         divided = got * len(one.x) / len(x)
-        return "" if difference(divided, want, rtol=1e-4, atol=1e-5) else "divided by the example's batch"
+        if difference(divided, want, rtol=1e-4, atol=1e-5) is None:
+            return "divided by the example's batch"
+        return "" if difference(got / len(x), want, rtol=1e-4, atol=1e-5) else "the sum"
     if one.name == "Branching":
         with torch.no_grad():
             up, down = one.module.up(x), torch.tanh(one.module.down(x))
@@ -224,9 +233,9 @@ def one_operator(answer: Answer, trial: Trial) -> None:
     found = own_operators(one)
     trial.true(
         len(found) > 0,
-        "There is no operator of your own in the graph: torch.export went through the Function, wrote down what its "
-        "forward does, and its backward is lost.",
+        "There is no operator of your own in the graph.",
         expected="an operator, made with torch.library.custom_op",
+        got=f"a graph of {', '.join(str(node.target) for node in one.program.graph.nodes if node.op == 'call_function')}",
         observed="no operator",
     )
     needed = needed_for_the_result(one.program.graph)

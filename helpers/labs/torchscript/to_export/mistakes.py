@@ -163,6 +163,28 @@ def batch_hard_wired(module: nn.Module, example: Example, dynamic: tuple[int, ..
     return exported(module, example, dynamic, repair=lambda given: SizeOfExample(given, batch))
 
 
+@built.mistake(breaks=RANGES)
+def begin_of_the_batch_invented():
+    """A batch of 2 is refused by a guard on the size, and larger ones are taken. Perhaps the Dim has a min, as the size
+    of the example: the range begins at 2 by itself.
+    """
+    return but(
+        Averaged,
+        sizes=lambda module, dynamic: ({**right_sizes(module, dynamic)[0], 0: Dim("batch", min=3)},),
+    )
+
+
+class Summed(Average):
+    def forward(self, x: Tensor) -> Tensor:
+        return (x + self.table[: x.shape[1]]).sum(0)
+
+
+@built.mistake(breaks=SAME)
+def sum_for_mean():
+    """Averaged gives the sum over the batch. Perhaps the division went with len(x): divide by x.shape[0], or take mean(0)."""
+    return but(Averaged, repair=Summed)
+
+
 @built.mistake(breaks=KEEPS)
 def if_left():
     """torch.export refuses: the code asks for a value, and while it is exported x holds none. Perhaps an `if` or an
@@ -190,6 +212,11 @@ class ByMask(Choice):
 class Swapped(Choice):
     def forward(self, x: Tensor) -> Tensor:
         return torch.cond(x.sum() > 0, self.lower, self.up, (x,))
+
+
+class LowerPlain(Choice):
+    def lower(self, x: Tensor) -> Tensor:
+        return self.down(x)
 
 
 class OfAnotherShape(Choice):
@@ -234,6 +261,14 @@ def branches_swapped():
     first.
     """
     return but(Branching, repair=Swapped)
+
+
+@built.mistake(breaks=SAME)
+def lower_branch_changed():
+    """Where the sum is above 0 the result is right, and else it is neither branch's. Perhaps the tanh behind `down` is
+    left out.
+    """
+    return but(Branching, repair=LowerPlain)
 
 
 @built.mistake(breaks=SAME)
@@ -339,7 +374,7 @@ def with_operator(name: str, **parts: Any) -> Callable[..., Any]:
 @built.mistake(breaks=OPERATOR)
 def function_left():
     """There is no operator of your own in the graph. Perhaps the Function was left: torch.export goes through it, and its
-    backward is gone. For x * x that is no harm, for a straight-through estimator it is.
+    backward is gone; or x * x is written out. For a square that is no harm, for a straight-through estimator it is.
     """
     return but(Squared, repair=as_it_is)
 

@@ -213,6 +213,17 @@ layer_norm.variant(x_for_x_hat)(composed(dx=lambda k: right_dx(k._replace(x_hat=
 
 
 @built.mistake(breaks=GRADIENTS)
+def means_over_everything():
+    """The terms of dx hold means over all of x, and not over each row. Perhaps mean() is called with no dims."""
+    return composed(
+        dx=lambda k: (
+            k.rstd
+            * (k.dy * k.weight - (k.dy * k.weight).mean() - k.x_hat * (k.dy * k.weight * k.x_hat).mean())
+        )
+    )
+
+
+@built.mistake(breaks=GRADIENTS)
 def statistics_over_the_batch():
     """The gradients are those of a batch norm. Perhaps mean and variance are taken over dim 0."""
     return composed(make=lambda *args: known(*args, dims=(0,)))
@@ -228,8 +239,8 @@ def statistics_over_everything():
 
 @built.mistake(breaks=GRADIENTS)
 def unbiased_in_backward():
-    """The gradients are those of a variance with n - 1, which the forward does not have: those of a different
-    function.
+    """dx is made with the root of a variance of n - 1, which the forward does not have. Perhaps var is called without
+    correction=0 when the backward computes it anew.
     """
     return composed(make=lambda *args: known(*args, correction=1))
 
@@ -300,7 +311,7 @@ def float32_gradients():
 
 @built.mistake(breaks=GRADIENTS)
 def projection_for_the_mean():
-    """dx is off by one part in 100,000. Perhaps the term of the variance is divided by the sum of x_hat squared, as in
+    """dx is right to some digits, and not to all. Perhaps the term of the variance is divided by the sum of x_hat squared, as in
     a projection: that sum is n only without eps. Divide by n.
     """
     return composed(

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.pitfalls.layer_norm.exercise import DIVIDED, FAR, GIVES, HALF, LIKE_X, layer_norm
+from helpers.labs.pitfalls.layer_norm.exercise import DIVIDED, FAR, GIVES, HALF, LEFT, LIKE_X, layer_norm
 from helpers.labs.pitfalls.layer_norm.mistakes.averages import (
     Forward,
     Shape,
@@ -16,6 +16,7 @@ from helpers.labs.pitfalls.layer_norm.mistakes.averages import (
     normalisations,
     over,
     right_backward,
+    right_forward,
     right_x_hat,
     wide,
 )
@@ -138,8 +139,8 @@ typed = layer_norm.bank(of_types)
 
 @built.mistake(breaks=HALF)
 def computed_in_float16():
-    """float16 numbers of about 500 come out as 0. Perhaps everything is computed in float16, whose largest
-    number is 65504: the square of 300 is infinite. Compute in float32 and round once.
+    """float16 numbers of about 500 come out wrong. Perhaps everything is computed in float16, whose largest number is
+    65504: the square of 300 is infinite, and what is divided by its root is 0. Compute in float32 and round once.
     """
     return of_types(over)
 
@@ -221,3 +222,36 @@ def bfloat16_forgotten(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
     even fewer digits, 8.
     """
     return over(x.float() if x.dtype is torch.float16 else x, dims, eps)
+
+
+@built.mistake(breaks=LEFT)
+def x_edited():
+    """x holds other numbers after the call. Perhaps the mean is taken away in place: x belongs to whoever called."""
+
+    def forward(
+        x: Tensor,
+        normalized_shape: Shape,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-5,
+    ) -> Tensor:
+        x -= x.mean(last(normalized_shape), keepdim=True)
+        y = over(wide(x), last(normalized_shape), eps)
+        y = y if weight is None else y * weight
+        return (y if bias is None else y + bias).to(x.dtype)
+
+    return forward, right_backward
+
+
+@built.mistake(breaks="in a tuple or list")
+def list_refused():
+    """A list of sizes ends in an error, and a tuple does not. Perhaps it is compared with x.shape: a list is never equal
+    to a torch.Size.
+    """
+
+    def forward(x: Tensor, normalized_shape: Shape, *args: Tensor | None, **named: Tensor | None) -> Tensor:
+        if x.shape[-len(normalized_shape) :] != normalized_shape:
+            raise ValueError("normalized_shape does not fit x")
+        return right_forward(x, normalized_shape, *args, **named)
+
+    return forward, right_backward
