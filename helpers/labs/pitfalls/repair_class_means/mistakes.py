@@ -196,18 +196,6 @@ def float64_comes_out(features: Tensor, labels: Tensor, classes: int) -> Tensor:
     return right(features.double(), labels, classes)
 
 
-def one_hot(labels: Tensor, classes: int, dtype: torch.dtype) -> Tensor:
-    return torch.nn.functional.one_hot(labels, classes).to(dtype)
-
-
-@repair_class_means.mistake(breaks="it stands in the mean of that class.")
-def nan_in_all_classes(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """A NaN of one class stands in the means of all. Perhaps the features are multiplied by a one-hot matrix: 0 * nan
-    is nan, so the zeros of it take nothing out. index_add adds what belongs to a class, and nothing else.
-    """
-    return one_hot(labels, classes, features.dtype).T @ features / counts_of(labels, classes).clamp(min=1)
-
-
 @repair_class_means.mistake(breaks=MEAN)
 def zeros_not_counted(features: Tensor, labels: Tensor, classes: int) -> Tensor:
     """A feature that is exactly 0 does not count as a sample, and the mean gets too large. Perhaps the entries that

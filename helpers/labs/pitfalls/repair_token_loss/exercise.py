@@ -84,13 +84,9 @@ def free_token(answer: Any, trial: Trial) -> None:
     trial.given(
         "logits of shape (2, 2, 4), float32; one token of four has 200 for its target and 0 elsewhere"
     )
-    trial.equal(
-        trial.call(answer, logits, target, -100),
-        wanted(logits, target, -100),
-        "The loss",
-        rtol=1e-5,
-        atol=1e-6,
-    )
+    got, want = trial.call(answer, logits, target, -100), wanted(logits, target, -100)
+    same_dtype(trial, got, want, "The loss")
+    trial.equal(got, want, "The loss", rtol=1e-5, atol=1e-6)
 
 
 @repair_token_loss.property("padding with -100: the mean over the tokens that count", asks=MEAN)

@@ -430,19 +430,19 @@ def none_replaces_var():
     return _var_replaced
 
 
+@torch.no_grad()
+def _deviations(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.lerp_(mean_of(x), momentum)
+    var.copy_(torch.lerp(var.sqrt(), var_of(x).sqrt(), momentum).square())
+
+
 @built.mistake(breaks=WEIGHT)
 def deviations_mixed():
     """The mean is right, and var is not (1 - momentum) * old + momentum * batch. Perhaps the standard deviations are
     mixed, and the result is squared: the variances are to be mixed.
     """
     return _deviations
-
-
-@torch.no_grad()
-def _deviations(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
-    momentum = weight_of_next(mean) if momentum is None else momentum
-    mean.lerp_(mean_of(x), momentum)
-    var.copy_(torch.lerp(var.sqrt(), var_of(x).sqrt(), momentum).square())
 
 
 @torch.no_grad()
