@@ -93,7 +93,16 @@ def negative_logits(answer: Any, trial: Trial) -> None:
 def zero_logits(answer: Any, trial: Trial) -> None:
     logits, target = batch(trial, "1110000", "1100010", 2, 4)
     logits[target == 1], logits[target == 0] = logits[target == 1].abs(), 0.0
+    logits[(target == 1).nonzero()[0]] = 0.0  # a zero of class 1 too: who is right with neither is told apart
     _compared(answer, trial, [(logits, target)], "logits of exactly 0 and logits above 1")
+
+
+@repair_accuracy.property("a logit that is NaN predicts class 0", asks=BORDER)
+def nan_logits(answer: Any, trial: Trial) -> None:
+    logits, target = batch(trial, "1110000", "1100010", 2, 4)
+    logits[(target == 0).nonzero()[:2]] = float("nan")
+    logits[(target == 1).nonzero()[0]] = float("nan")
+    _compared(answer, trial, [(logits, target)], FAR + ", three of them NaN")
 
 
 @repair_accuracy.property(

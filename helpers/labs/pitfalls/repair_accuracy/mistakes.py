@@ -45,7 +45,7 @@ add_pitfalls(
         ),
         "cut_at_one_half": (
             "Logits between 0 and 0.5 are taken for class 0. Perhaps they are cut at 0.5, which is the border for "
-            "probabilities: for logits it is 0, as sigmoid(0) is 0.5.",
+            "probabilities, or rounded: for logits it is 0, as sigmoid(0) is 0.5.",
             BORDER,
         ),
     },
@@ -103,7 +103,7 @@ def _(logits: Tensor, target: Tensor) -> Tensor:
 @compared.mistake(breaks=SHARE)
 def signs_compared(logits: Tensor, target: Tensor) -> Tensor:
     """No sample of class 0 is ever right. Perhaps the sign of the logit, -1 or 1, is compared with the targets 0
-    and 1.
+    and 1, or only samples of class 1 are counted.
     """
     return logits.sign() == target
 
@@ -159,7 +159,9 @@ def first_batch_only(batches: list[Batch]) -> float:
 
 @repair_accuracy.mistake(breaks=SHARE)
 def whole_division(batches: list[Batch]) -> float:
-    """The share is 0, unless everything is right. Perhaps `//` or int() cuts it down."""
+    """The share is 0, and most samples are right. Perhaps `//` or int() cuts it down, or what is compared with the
+    targets is never exactly 0 or 1.
+    """
     return float(sum(hits_of(*pair) for pair in batches) // sum(len(target) for _, target in batches))
 
 
@@ -222,3 +224,28 @@ for _border in (0.0, 0.5):
     repair_accuracy.variant("all_pairs")(pairs_compared(_border, over_samples=False))
 
 repair_accuracy.variant("pairs_over_samples")(pairs_compared(0.5, over_samples=True))
+
+
+@compared.mistake(breaks=BORDER)
+def nan_is_class_1(logits: Tensor, target: Tensor) -> Tensor:
+    """A logit that is NaN is taken for class 1. Perhaps class 1 is all that is not `<= 0`: no comparison with NaN
+    holds, and its contrary always does.
+    """
+    return ~(logits <= 0) == target
+
+
+@repair_accuracy.mistake(breaks=SHARE)
+def share_rounded(batches: list[Batch]) -> float:
+    """The share has two digits behind the point, and the others are lost. Perhaps it was rounded to be printed:
+    round where it is shown.
+    """
+    return round(sum(hits_of(*pair) for pair in batches) / sum(len(target) for _, target in batches), 2)
+
+
+@repair_accuracy.mistake(breaks=EACH)
+def last_batch_dropped(batches: list[Batch]) -> float:
+    """The samples of the small, last batch do not count. Perhaps it is left out, as drop_last=True does in training:
+    a metric counts all.
+    """
+    full = [pair for pair in batches if len(pair[1]) == len(batches[0][1])]
+    return sum(hits_of(*pair) for pair in full) / sum(len(target) for _, target in full)

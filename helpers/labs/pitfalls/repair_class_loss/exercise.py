@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype
+from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype, same_dtype
 
 repair_class_loss = Exercise(
     "10.repair_class_loss",
@@ -67,7 +68,9 @@ def _compared(answer: Any, trial: Trial, weight: float, what: str) -> None:
             got=got,
             observed="nan",
         )
-    trial.equal(got, _wanted(logits, target, teacher_logits, weight), what, rtol=NEAR, atol=NEAR)
+    want = _wanted(logits, target, teacher_logits, weight)
+    same_dtype(trial, got, want, what)
+    trial.equal(got, want, what, rtol=NEAR, atol=NEAR)
 
 
 @repair_class_loss.property(
@@ -113,16 +116,28 @@ def dtype_kept(answer: Any, trial: Trial) -> None:
     keeps_dtype(trial, trial.call(answer, logits, target, teacher_logits, 0.3), torch.float32, "the loss")
 
 
+Inputs = tuple[str, Tensor, Tensor, Tensor]
+
+
+def _student_far(trial: Trial) -> Inputs:
+    _, target, _ = _case(trial)
+    given = "logits of 2000 for a wrong class and 0 for the others, float32; the teacher's logits are 0"
+    return given, 2000 * F.one_hot((target + 1) % 3, 3).float(), target, torch.zeros(5, 3)
+
+
+def _teacher_far(trial: Trial) -> Inputs:
+    _, target, _ = _case(trial)
+    given = "the teacher's logits are 2000 for one class and 0 for the others, float32; logits are 0"
+    return given, torch.zeros(5, 3), target, 2000 * F.one_hot(target, 3).float()
+
+
 @repair_class_loss.property(
     "a student's logits that are far apart give no infinity and no NaN",
     asks=(FAR, STUDENTS),
     after=(hard_part, soft_part),
 )
 def far_apart(answer: Any, trial: Trial) -> None:
-    _, target, _ = _case(trial)
-    logits = 2000 * F.one_hot((target + 1) % 3, 3).float()
-    given = "logits of 2000 for a wrong class and 0 for the others, float32; the teacher's logits are 0"
-    _finite(answer, trial, given, logits, target, torch.zeros(5, 3))
+    _finite(answer, trial, *_student_far(trial))
 
 
 @repair_class_loss.property(
@@ -131,25 +146,56 @@ def far_apart(answer: Any, trial: Trial) -> None:
     after=(hard_part, soft_part),
 )
 def teacher_far_apart(answer: Any, trial: Trial) -> None:
-    _, target, _ = _case(trial)
-    given = "the teacher's logits are 2000 for one class and 0 for the others, float32; logits are 0"
-    _finite(answer, trial, given, torch.zeros(5, 3), target, 2000 * F.one_hot(target, 3).float())
+    _finite(answer, trial, *_teacher_far(trial))
 
 
-def _finite(
+@repair_class_loss.property(
+    "with logits that are far apart the loss and its gradient are those of the formula, too",
+    asks=(LOSS, DIVERGENCE, "of any size"),
+    after=(hard_part, soft_part, far_apart, teacher_far_apart),
+)
+def far_apart_values(answer: Any, trial: Trial) -> None:
+    for who, inputs in (("student", _student_far(trial)), ("teacher", _teacher_far(trial))):
+        for weight, got, want, leaf, own in _each_part(answer, trial, *inputs):
+            kind = "small" if got < want else "large"
+            trial.equal(
+                got.detach(), want.float().detach(), "The loss", rtol=1e-4, observed=(who, weight, kind)
+            )
+            has_graph(trial, got, "The logits")
+            (grad,), (slope,) = torch.autograd.grad(got, leaf), torch.autograd.grad(want, own)
+            trial.equal(
+                grad,
+                slope.float(),
+                "The gradient of the logits",
+                rtol=1e-3,
+                atol=1e-4,
+                observed=(who, "slope"),
+            )
+
+
+def _each_part(
     answer: Any, trial: Trial, given: str, logits: Tensor, target: Tensor, teacher_logits: Tensor
-) -> None:
-    """The loss, then the gradient, for both parts together and for each alone."""
+) -> Iterator[tuple[float, Tensor, Tensor, Tensor, Tensor]]:
+    """Weight, loss, what it should be, and the logits of each: for both parts together, and for each alone."""
     for weight in (0.5, 0.0, 1.0):
         trial.given(f"{given}; weight = {weight}")
         leaf, own = logits.clone().requires_grad_(), logits.double().requires_grad_()
         got = trial.call(answer, leaf, target, teacher_logits, weight)
         want = _wanted(own, target, teacher_logits.double(), weight)
-        kind = "infinite" if got.isinf() else "nan" if got.isnan() else "small" if got < want else "large"
-        trial.equal(got.detach(), want.float().detach(), "The loss", rtol=1e-4, observed=(weight, kind))
-        has_graph(trial, got, "The logits")
-        (grad,), (slope,) = torch.autograd.grad(got, leaf), torch.autograd.grad(want, own)
-        kind = "nan" if grad.isnan().any() else "other"
-        trial.equal(
-            grad, slope.float(), "The gradient of the logits", rtol=1e-3, atol=1e-4, observed=("slope", kind)
-        )
+        if not isinstance(got, Tensor) or got.shape != want.shape:
+            trial.equal(got, want.float().detach(), "The loss")
+        yield weight, got, want, leaf, own
+
+
+def _finite(
+    answer: Any, trial: Trial, given: str, logits: Tensor, target: Tensor, teacher_logits: Tensor
+) -> None:
+    """Neither the loss nor its gradient is infinite or NaN."""
+    for weight, got, want, leaf, own in _each_part(answer, trial, given, logits, target, teacher_logits):
+        kind = "infinite" if got.isinf() else "nan"
+        if not got.isfinite():
+            trial.equal(got.detach(), want.float().detach(), "The loss", observed=(weight, kind))
+        if got.requires_grad:
+            (grad,), (slope,) = torch.autograd.grad(got, leaf), torch.autograd.grad(want, own)
+            if not grad.isfinite().all():
+                trial.equal(grad, slope.float(), "The gradient of the logits", observed=("slope", "nan"))

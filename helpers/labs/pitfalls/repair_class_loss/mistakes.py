@@ -184,8 +184,8 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
     "log_of_softmax": (
         both(lambda logits: logits.softmax(-1).log()),
         STUDENTS,
-        "A student that is wrong and certain makes the loss infinite. Perhaps the logarithm of a softmax is taken: softmax "
-        "rounds a small probability to 0. log_softmax never forms the probability.",
+        "A student that is wrong and certain makes the loss infinite. Perhaps the logarithm of a softmax is taken: a "
+        "small probability rounds to 0, by exp as well. log_softmax never forms the probability.",
     ),
     "exponents_by_hand": (
         both(exponents),
@@ -212,14 +212,70 @@ WRONG_PARTS: dict[str, tuple[Loss, str, str]] = {
     ),
     "eps_in_the_logarithm": (
         both(lambda logits: (logits.softmax(-1) + 1e-8).log()),
-        STUDENTS,
-        "A student that is wrong and certain costs less than it should, 18 or so, and gets no gradient. Perhaps a small "
-        "number inside the logarithm avoids the infinity. log_softmax needs no such help.",
+        "of any size",
+        "A student that is wrong and certain costs less than it should. Perhaps a small number inside the logarithm, a "
+        "clamp or nan_to_num avoids the infinity: it takes the gradient, too. log_softmax needs no such help.",
+    ),
+}
+
+WRONG_PARTS |= {
+    "log_target_of_probabilities": (
+        distilled(
+            F.cross_entropy,
+            lambda logits, teacher: F.kl_div(
+                logits.log_softmax(-1), teacher.softmax(-1), reduction="batchmean", log_target=True
+            ),
+        ),
+        DIVERGENCE,
+        "The divergence is that from other numbers than the teacher's probabilities: from their exponentials, which do "
+        "not sum to 1. Perhaps log_target=True is told, and kl_div gets probabilities.",
+    ),
+    "temperature": (
+        distilled(F.cross_entropy, lambda logits, teacher: 4 * divergence(logits / 2, teacher / 2)),
+        DIVERGENCE,
+        "The divergence is that of logits divided by 2, times 4. Perhaps a temperature was taken over from a text on "
+        "distillation: here there is none.",
+    ),
+    "squares_of_logits": (
+        distilled(F.cross_entropy, F.mse_loss),
+        DIVERGENCE,
+        "At weight 1 this is the mean of the squared differences of the logits, which is no divergence.",
+    ),
+    "one_loss_a_sample": (
+        distilled(
+            lambda logits, target: F.cross_entropy(logits, target, reduction="none"),
+            lambda logits, teacher: F.kl_div(
+                logits.log_softmax(-1), teacher.softmax(-1), reduction="none"
+            ).sum(-1),
+        ),
+        MEANS,
+        "A loss for each sample comes back, not one number. Perhaps by reduction='none', without a mean behind it.",
+    ),
+    "float32_comes_out": (
+        lambda logits, target, teacher_logits, weight: distilled(F.cross_entropy, divergence)(
+            logits.float(), target, teacher_logits.float(), weight
+        ),
+        "of the dtype of the logits",
+        "From float64 a float32 comes out, and half of the digits are lost. Perhaps the logits are converted by .float().",
     ),
 }
 
 for name, (answer, breaks, why) in WRONG_PARTS.items():
     repair_class_loss.add_mistake(name, answer, why=why, breaks=breaks)
+repair_class_loss.add_variant(
+    "divergence_from_logits",
+    distilled(
+        F.cross_entropy,
+        lambda logits, teacher: F.kl_div(logits.log_softmax(-1), teacher, reduction="batchmean"),
+    ),
+)
+repair_class_loss.add_variant(
+    "softmax_over_the_batch",
+    distilled(
+        F.cross_entropy,
+        lambda logits, teacher: F.kl_div(logits.log_softmax(0), teacher.softmax(0), reduction="batchmean"),
+    ),
+)
 repair_class_loss.add_variant("divergence_written_out", distilled(F.cross_entropy, logs_of_both))
 repair_class_loss.add_variant(
     "eps_in_the_logarithm", both(lambda logits: logits.softmax(-1).clamp(min=1e-8).log())
@@ -270,7 +326,7 @@ def divergence_without_gradient(
     logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float
 ) -> Tensor:
     """The value is right, and the gradient is that of the cross entropy alone. Perhaps the divergence stands under
-    no_grad: that belongs to the teacher's logits only.
+    no_grad, or takes the student's logits detached: that belongs to the teacher's only.
     """
     with torch.no_grad():
         soft = divergence(logits, teacher_logits)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype
+from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype, same_dtype
 
 repair_class_means = Exercise(
     "10.repair_class_means",
@@ -33,6 +33,7 @@ repair_class_means = Exercise(
 MEAN = "The mean of the features of each class."
 SHAPE = "Returns a tensor of shape (classes, D)"
 ZEROS = "zeros for a class without samples."
+LEFT = "The arguments are left as they are."
 GRADIENT = "The gradient reaches the features."
 NEAR = 1e-5  # an eps of 1e-6 or less in the denominator is fine
 
@@ -45,16 +46,19 @@ def wanted(features: Tensor, labels: Tensor, classes: int) -> Tensor:
 
 def _compared(answer: Any, trial: Trial, labels: Tensor, classes: int, about: str) -> None:
     features = drawn(trial, len(labels), 2)
+    trial.arguments_stay(LEFT)
     trial.given(
         f"labels {labels.tolist()} ({about}), classes = {classes}, features of shape {tuple(features.shape)}"
     )
     got = trial.call(answer, features, labels, classes)
-    trial.equal(got, wanted(features, labels, classes), "The means", rtol=NEAR, atol=1e-7)
+    want = wanted(features, labels, classes)
+    same_dtype(trial, got, want, "The means")
+    trial.equal(got, want, "The means", rtol=NEAR, atol=1e-7)
 
 
 @repair_class_means.property(
     "with one sample a class, the samples in the order of their classes",
-    asks=(MEAN, SHAPE, "The arguments are left as they are."),
+    asks=(MEAN, SHAPE, LEFT),
 )
 def one_each(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, torch.tensor([2, 0, 1, 3]), 4, "each once")
@@ -63,6 +67,23 @@ def one_each(answer: Any, trial: Trial) -> None:
 @repair_class_means.property("with several samples a class, their mean", asks=MEAN)
 def several(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, torch.tensor([1, 1, 0, 1, 2, 0, 1]), 3, "repeated")
+
+
+@repair_class_means.property(
+    "many samples of a class, and features that are 0: each sample counts once", asks=MEAN, after=(several,)
+)
+def many(answer: Any, trial: Trial) -> None:
+    labels = torch.tensor([0] * 300 + [1] * 4)[torch.randperm(304, generator=trial.generator)]
+    for rows, name in ((4, "4 samples of each class"), (304, "300 samples of class 0, 4 of class 1")):
+        few = torch.tensor([0, 1] * 4) if rows == 4 else labels
+        features = drawn(trial, len(few), 2).relu()
+        features[(few == 1).nonzero()[0]] = 0.0
+        trial.given(
+            f"{name}, classes = 2, features of shape {tuple(features.shape)} from a relu, so about half of them are 0"
+        )
+        trial.equal(
+            trial.call(answer, features, few, 2), wanted(features, few, 2), "The means", rtol=NEAR, atol=1e-7
+        )
 
 
 @repair_class_means.property("zeros for a class without samples", asks=ZEROS)

@@ -144,8 +144,8 @@ def features_edited(features: Tensor, labels: Tensor, classes: int) -> Tensor:
 
 @repair_class_means.mistake(breaks=GRADIENT)
 def graph_cut(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """The means are right, and features that are learned get no gradient. Perhaps NumPy, detach() or .data adds:
-    autograd sees none of it.
+    """The means are right, and features that are learned get no gradient. Perhaps NumPy, detach() or .data adds, or
+    all stands under no_grad: autograd sees none of it.
     """
     sums = np.zeros((classes, features.shape[1]), dtype=features.detach().numpy().dtype)
     np.add.at(sums, labels.numpy(), features.detach().numpy())
@@ -182,8 +182,8 @@ def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
 
 @repair_class_means.mistake(breaks="of the dtype of the features")
 def default_dtype(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """From float64 a float32 comes out, and half of the digits are lost. Perhaps torch.zeros(...) begins the sums:
-    it is float32 whatever the features are. Use features.new_zeros, or dtype=features.dtype.
+    """From float64 a float32 comes out, and half of the digits are lost. Perhaps torch.zeros(...) begins the sums,
+    which is float32 whatever the features are, or .float() converts. Use features.new_zeros, or dtype=features.dtype.
     """
     return right(features.float(), labels, classes)
 
@@ -194,3 +194,45 @@ def float64_comes_out(features: Tensor, labels: Tensor, classes: int) -> Tensor:
     back.
     """
     return right(features.double(), labels, classes)
+
+
+@repair_class_means.mistake(breaks=MEAN)
+def zeros_not_counted(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """A feature that is exactly 0 does not count as a sample, and the mean gets too large. Perhaps the entries that
+    differ from 0 are counted: count the labels.
+    """
+    counts = zeros_of(features, classes).index_add(0, labels, (features != 0).to(features.dtype))
+    return sums_of(features, labels, classes) / counts.clamp(min=1)
+
+
+@repair_class_means.mistake(breaks=MEAN)
+def counted_in_a_byte(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """The mean of few samples is right, and that of 300 is far too large. Perhaps the counts are uint8, which begins
+    at 0 again after 255. bincount gives int64.
+    """
+    counts = torch.zeros(classes, dtype=torch.uint8).index_add(0, labels, torch.ones_like(labels).byte())
+    return sums_of(features, labels, classes) / counts.clamp(min=1).unsqueeze(1)
+
+
+@repair_class_means.mistake(breaks=SHAPE)
+def transposed(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """This is the transpose: a row for each feature. A row for each class was asked for."""
+    return right(features, labels, classes).T.clone()
+
+
+@repair_class_means.mistake(breaks=ZEROS)
+def mean_of_all_for_nothing(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """A class without samples gets the mean of all samples, and zeros were asked for. Perhaps it is to be a guess:
+    whoever reads the means cannot see that there was nothing.
+    """
+    empty = counts_of(labels, classes) == 0
+    return torch.where(empty, features.mean(0), right(features, labels, classes))
+
+
+@repair_class_means.mistake(breaks=MEAN)
+def taken_in_order(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """The rows are shared out in the order in which they came, whatever their labels are. Perhaps split by the counts
+    cuts features that nobody sorted.
+    """
+    counts = torch.bincount(labels, minlength=classes).tolist()
+    return torch.stack([row.sum(0) / max(len(row), 1) for row in features.split(counts)])

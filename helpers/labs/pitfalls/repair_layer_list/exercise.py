@@ -235,7 +235,10 @@ def values(answer: Any, trial: Trial) -> None:
             product = want @ linear.weight.T
             linear.bias.copy_(-product.mean(0))  # so each feature has both signs, and relu is seen
             want = (product + linear.bias).relu()
-        want = want * _others(module)[0]
+        want = want * _others(module)[0] + 0.0  # no minus zero
+        trial.given(
+            f"width = {WIDTH}, depth = {DEPTH}; all parameters got new numbers, as training gives them; x of shape (5, {WIDTH})"
+        )
         got = _output(trial, module, x)
     trial.equal(got, want, "The result", rtol=1e-4, atol=1e-5, observed=_kind(got, want, module, x))
 
@@ -250,7 +253,19 @@ def _kind(got: Any, want: Tensor, module: nn.Module, x: Tensor) -> str:
     straight = x
     for linear in linears:
         straight = linear(straight)
-    known = {"no scale": want / first, "last relu missing": without * first, "no relu": straight * first}
+    before, within, again = x * first, x, x
+    for linear in linears:
+        before, within = linear(before).relu(), linear(within).relu() * first
+        again = linears[0](again).relu()
+    known = {
+        "no scale": want / first,
+        "last relu missing": without * first,
+        "no relu": straight * first,
+        "scaled first": before,
+        "scaled in each round": within,
+        "one layer in each round": again * first,
+        "scale of the beginning": want / first * 0.1,
+    }
     for kind, value in known.items():
         if isinstance(got, Tensor) and got.shape == value.shape and torch.allclose(got, value, 1e-4, 1e-5):
             return kind

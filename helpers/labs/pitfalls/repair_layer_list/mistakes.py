@@ -210,17 +210,64 @@ def no_bias(width: int, depth: int) -> nn.Module:
     return Stack(nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(depth)), tenth(width))
 
 
-class ScaledFirst(Stack):
+class ScaledFirst(Unscaled):
     def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x * self.scale) / self.scale
+        return super().forward(x * self.scale)
 
 
 @repair_layer_list.mistake(breaks=ORDER)
 def scaled_first(width: int, depth: int) -> nn.Module:
-    """The result is other than that of the layers, times the scale. Perhaps the scale is multiplied at the beginning:
-    what stands at the end is a different module.
+    """x is multiplied by the scale before the layers, and not behind them: that is a different module. At the end times
+    scale was asked for.
     """
     return ScaledFirst(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+class ScaledEachTime(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.each():
+            x = layer(x).relu() * self.scale
+        return x
+
+
+@repair_layer_list.mistake(breaks=ORDER)
+def scaled_in_each_round(width: int, depth: int) -> nn.Module:
+    """The scale is multiplied behind each layer, and once at the end was asked for. Perhaps the product stands inside
+    the loop.
+    """
+    return ScaledEachTime(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+class OneLayer(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in self.layers:
+            x = self.layers[0](x).relu()
+        return x * self.scale
+
+
+@repair_layer_list.mistake(breaks=ORDER)
+def first_layer_each_time(width: int, depth: int) -> nn.Module:
+    """The first layer runs in each round, and the others never. Perhaps the loop asks for self.layers[0], whatever the
+    round is.
+    """
+    return OneLayer(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+class KeptScale(Unscaled):
+    def __init__(self, layers: Any, scale: Tensor) -> None:
+        super().__init__(layers, scale)
+        self.times = scale.detach().clone()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x) * self.times.to(x.dtype)
+
+
+@repair_layer_list.mistake(breaks=ORDER)
+def scale_of_the_beginning(width: int, depth: int) -> nn.Module:
+    """After training the module still multiplies by 0.1, where the scale began. Perhaps a copy of it was made in
+    __init__, or the number is written down in forward: use the Parameter itself.
+    """
+    return KeptScale(nn.ModuleList(linears(width, depth)), tenth(width))
 
 
 class WithoutItsGradient(Stack):

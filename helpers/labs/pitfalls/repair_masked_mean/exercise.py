@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.check.trial import Trial
+from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype
+from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype, same_dtype
 
 repair_masked_mean = Exercise(
     "10.repair_masked_mean",
@@ -50,8 +50,14 @@ def masked(trial: Trial, kept: list[int], length: int) -> Tensor:
 
 def _compared(answer: Any, trial: Trial, kept: list[int], length: int, width: int) -> None:
     mask, x = masked(trial, kept, length), drawn(trial, len(kept), length, width)
-    trial.given(f"x of shape {tuple(x.shape)}, a mask that keeps {kept} of {length} rows")
-    trial.equal(trial.call(answer, x, mask), wanted(x, mask), "The means", rtol=NEAR, atol=1e-7)
+    trial.given(
+        f"x of shape {tuple(x.shape)}, a mask that keeps {kept} of {length} rows"
+        + ("" if min(kept) == length else f", at these places: {mask.int().tolist()}")
+    )
+    trial.arguments_stay(LEFT)
+    got, want = trial.call(answer, x, mask), wanted(x, mask)
+    same_dtype(trial, got, want, "The means")
+    trial.equal(got, want, "The means", rtol=NEAR, atol=1e-7)
 
 
 @repair_masked_mean.property("where all rows count, their mean", asks=(MEAN, LEFT))
@@ -61,7 +67,7 @@ def all_kept(answer: Any, trial: Trial) -> None:
 
 @repair_masked_mean.property("where some rows count, the mean of these", asks=(MEAN, LEFT))
 def some_kept(answer: Any, trial: Trial) -> None:
-    _compared(answer, trial, [2, 5, 1, 3], 5, 3)
+    _compared(answer, trial, [2, 4, 1, 3], 5, 3)  # none is full: the largest count is not the length
 
 
 @repair_masked_mean.property("a batch of one sequence, and one feature, keep their axes", asks=SHAPE)
@@ -77,7 +83,8 @@ def nan_in_padding(answer: Any, trial: Trial) -> None:
         want = wanted(x, mask)
         trial.given(f"x of shape (3, 4, 2) with {name} where the mask is False; it keeps [2, 4, 1] of 4 rows")
         got = trial.call(answer, x.masked_fill(~mask.unsqueeze(-1), float(name)), mask)
-        trial.equal(got, want, "The means", rtol=NEAR, atol=1e-7)
+        kind = "not finite" if isinstance(got, Tensor) and not got.isfinite().all() else plain(got)
+        trial.equal(got, want, "The means", rtol=NEAR, atol=1e-7, observed=(name, kind))
 
 
 @repair_masked_mean.property(
@@ -104,6 +111,13 @@ def nan_shown(answer: Any, trial: Trial) -> None:
         expected="NaN in [0, 1] of the means",
         got=got,
         observed="0" if got[0, 1] == 0 else "left out",
+    )
+    trial.true(
+        bool(got.isnan().sum() == 1),
+        "A NaN in a row that counts stands in means that have nothing to do with it.",
+        expected=wanted(x, mask),
+        got=got,
+        observed=("spread", got.isnan().tolist()),
     )
 
 

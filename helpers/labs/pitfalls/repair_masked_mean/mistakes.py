@@ -51,7 +51,7 @@ add_pitfalls(
             SHAPE,
         ),
         "zero_times_nan": (
-            "What stands in the padding gets into the mean, if it is NaN or infinite. Perhaps x is multiplied by the "
+            "What stands in the padding makes the mean NaN, if it is NaN. Perhaps x is multiplied by the "
             "mask: 0 * nan is nan. Fill the padding with masked_fill or where before the sum.",
             PADDING,
         ),
@@ -156,8 +156,8 @@ def _(x: Tensor, mask: Tensor) -> Tensor:
 
 @repair_masked_mean.mistake(breaks=SHOWN)
 def nan_left_out(x: Tensor, mask: Tensor) -> Tensor:
-    """A NaN in a row that counts is left out, or counts as 0, and the mean looks like any other. Perhaps nan_to_num
-    or nanmean is to deal with the padding: it deals with all rows. The mask says which ones count.
+    """A NaN in a row that counts is left out, or counts as 0, and the mean looks like any other. Perhaps nan_to_num,
+    nanmean or isfinite is to deal with the padding: it deals with all rows. The mask says which ones count.
     """
     return right(torch.where(x.isfinite(), x, 0.0), mask)
 
@@ -188,3 +188,50 @@ def _(x: Tensor, mask: Tensor) -> Tensor:
 @repair_masked_mean.variant("squeeze_eats_batch")
 def _(x: Tensor, mask: Tensor) -> Tensor:
     return (filled(x, mask).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)).squeeze()
+
+
+@repair_masked_mean.mistake(breaks=PADDING)
+def only_nan_mended(x: Tensor, mask: Tensor) -> Tensor:
+    """NaN in the padding has no effect, and an infinity there makes the mean NaN. Perhaps only NaN is replaced before x
+    is multiplied by the mask: 0 * inf is nan, too.
+    """
+    kept = mask.unsqueeze(-1)
+    return (x.masked_fill(x.isnan() & ~kept, 0) * kept).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+@repair_masked_mean.mistake(breaks=SHOWN)
+def nan_in_all_sequences(x: Tensor, mask: Tensor) -> Tensor:
+    """A NaN that counts in one sequence stands in the means of all. Perhaps all rows are multiplied by one matrix that
+    says which sequence a row belongs to: 0 * nan is nan. Sum within each sequence.
+    """
+    owner = torch.eye(len(x), dtype=x.dtype).repeat_interleave(x.shape[1], 1)
+    return owner @ filled(x, mask).flatten(0, 1) / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+@repair_masked_mean.mistake(breaks=MEAN)
+def largest_count(x: Tensor, mask: Tensor) -> Tensor:
+    """Each sum is divided by the largest count of the batch. Each sequence has a count of its own: mask.sum(1)."""
+    return filled(x, mask).sum(1) / mask.sum(1).max().clamp(min=1)
+
+
+@repair_masked_mean.mistake(breaks=MEAN)
+def first_rows(x: Tensor, mask: Tensor) -> Tensor:
+    """As many rows are averaged as count, and they are the first ones, not those where the mask is True. Perhaps the
+    mask was taken for lengths: here True may stand anywhere.
+    """
+    counts = mask.sum(1, keepdim=True)
+    return right(x, torch.arange(x.shape[1]) < counts)
+
+
+@repair_masked_mean.mistake(breaks="of the dtype of x")
+def float32_comes_out(x: Tensor, mask: Tensor) -> Tensor:
+    """From float64 a float32 comes out, and half of the digits are lost. Perhaps x is converted by .float(), or the
+    sums begin with torch.zeros(...).
+    """
+    return right(x.float(), mask)
+
+
+@repair_masked_mean.mistake(breaks=SHAPE)
+def axis_kept(x: Tensor, mask: Tensor) -> Tensor:
+    """The means have an axis of length 1 where the rows were. Perhaps keepdim=True keeps it."""
+    return right(x, mask).unsqueeze(1)

@@ -49,6 +49,14 @@ def same(row: Tensor, other: Tensor) -> bool:
 def _pair(answer: Any, trial: Trial, rows: list[Tensor], value: float) -> tuple[Any, Any]:
     before = [row.clone() for row in rows]
     got = trial.call(answer, rows, value)
+    resized = [len(old) for row, old in zip(rows, before, strict=True) if row.shape != old.shape]
+    trial.true(
+        not resized,
+        "A row that was given has a different shape after the call.",
+        expected="rows as they were",
+        got=f"resized rows, which had the lengths {resized}",
+        observed="rows resized",
+    )
     trial.true(
         all(same(row, old) for row, old in zip(rows, before, strict=True)),
         "The rows that were given hold other numbers after the call.",
@@ -96,6 +104,12 @@ def one_length(answer: Any, trial: Trial) -> None:
 @repair_padded.property("shorter rows: filled up with value at their end", asks=FILLED)
 def ragged(answer: Any, trial: Trial) -> None:
     _batch_compared(answer, trial, (2, 5, 1, 3), -1.5, torch.float32)
+
+
+@repair_padded.property("value may be infinite or NaN", asks=(FILLED, "value: the padding, int or float"))
+def any_value(answer: Any, trial: Trial) -> None:
+    for value in (float("-inf"), float("nan")):
+        _batch_compared(answer, trial, (2, 4, 1), value, torch.float32)
 
 
 @repair_padded.property("a row without elements is all padding", asks=FILLED)

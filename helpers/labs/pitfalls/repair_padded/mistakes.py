@@ -174,3 +174,45 @@ def rows_edited(rows: list[Tensor], value: float) -> Padded:
     for row in rows:
         row.fill_(value)
     return batch, lengths
+
+
+@repair_padded.mistake(breaks=FILLED)
+def padded_by_a_product(rows: list[Tensor], value: float) -> Padded:
+    """With an infinite value the rows themselves are lost: they come out as NaN. Perhaps rows and value are multiplied
+    by a mask of 0 and 1: inf * 0 is nan. masked_fill and where choose, and multiply nothing.
+    """
+    batch, lengths = filled(rows, 0.0), sizes(rows)
+    mask = (torch.arange(batch.shape[1]) < lengths[:, None]).to(batch.dtype)
+    return batch * mask + value * (1 - mask), lengths
+
+
+@repair_padded.mistake(breaks=LEFT)
+def rows_resized(rows: list[Tensor], value: float) -> Padded:
+    """A row that was given has a different shape after the call. Perhaps resize_ makes it longer in place."""
+    lengths, batch = sizes(rows), filled(rows, value)
+    for row in rows:
+        row.resize_(batch.shape[1])
+    return batch, lengths
+
+
+@repair_padded.mistake(breaks=FILLED)
+def rows_sorted(rows: list[Tensor], value: float) -> Padded:
+    """The longest row comes first in the batch, and the order of the rows is lost. Perhaps they were sorted for
+    pack_padded_sequence: whoever has the targets keeps the old order.
+    """
+    rows = sorted(rows, key=len, reverse=True)
+    return filled(rows, value), sizes(rows)
+
+
+@repair_padded.mistake(breaks=FILLED)
+def value_cut(rows: list[Tensor], value: float) -> Padded:
+    """The padding is value without what stands behind the point. Perhaps int(value), or a padding that is made as
+    whole numbers.
+    """
+    return filled(rows, float(int(value)) if abs(value) < 1e9 else value), sizes(rows)
+
+
+@repair_padded.mistake(breaks=LENGTHS)
+def lengths_in_int32(rows: list[Tensor], value: float) -> Padded:
+    """The lengths are int32. Perhaps .int() or dtype=torch.int32: int64 was asked for, as torch makes of whole numbers."""
+    return filled(rows, value), sizes(rows).int()

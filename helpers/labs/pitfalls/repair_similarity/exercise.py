@@ -9,7 +9,7 @@ from torch import Tensor
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.shared.repairs import drawn, keeps_dtype
+from helpers.labs.pitfalls.shared.repairs import drawn, keeps_dtype, same_dtype
 
 repair_similarity = Exercise(
     "10.repair_similarity",
@@ -42,17 +42,21 @@ def wanted(a: Tensor, b: Tensor) -> Tensor:
 
 def _compared(answer: Any, trial: Trial, a: Tensor, b: Tensor, about: str = "") -> None:
     trial.given(f"a of shape {tuple(a.shape)}, b of shape {tuple(b.shape)}{about}")
-    trial.equal(trial.call(answer, a, b), wanted(a, b), "The cosines", rtol=1e-6, atol=1e-6)
+    got, want = trial.call(answer, a, b), wanted(a, b)
+    same_dtype(trial, got, want, "The cosines")
+    trial.equal(got, want, "The cosines", rtol=1e-6, atol=1e-6)
 
 
-@repair_similarity.property("vectors of any length: what counts is their direction", asks=COSINE)
+@repair_similarity.property(
+    "two matrices: each row with each row, whatever their lengths", asks=(COSINE, SHAPE)
+)
+def matrices(answer: Any, trial: Trial) -> None:
+    _compared(answer, trial, 3 * drawn(trial, 3, 4), drawn(trial, 2, 4) / 5)
+
+
+@repair_similarity.property("one vector with one", asks=COSINE)
 def one_pair(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, 3 * drawn(trial, 1, 4), drawn(trial, 1, 4) / 5)
-
-
-@repair_similarity.property("two matrices: each row with each row", asks=(COSINE, SHAPE))
-def matrices(answer: Any, trial: Trial) -> None:
-    _compared(answer, trial, drawn(trial, 3, 4), drawn(trial, 2, 4))
 
 
 @repair_similarity.property("batches of matrices: within each member of the batch", asks=(COSINE, SHAPE))

@@ -50,8 +50,8 @@ add_pitfalls(
 
 @repair_similarity.mistake(breaks=COSINE)
 def one_norm_for_all(a: Tensor, b: Tensor) -> Tensor:
-    """One vector with one is right, and the rows of a matrix keep their different lengths. Perhaps a.norm() without
-    a dim: it is one number for the whole tensor.
+    """The rows of a matrix keep their different lengths: all are divided by one number. Perhaps a.norm() without a
+    dim: it is one number for the whole tensor.
     """
     return (a / a.norm()) @ (b / b.norm()).mT
 
@@ -82,8 +82,8 @@ def scalar_product(a: Tensor, b: Tensor) -> Tensor:
 
 @repair_similarity.mistake(breaks=SHAPE)
 def all_axes_turned(a: Tensor, b: Tensor) -> Tensor:
-    """Two matrices are right, and a batch of them is an error. Perhaps `.T` turns round all axes: of (2, 5, 4) it
-    makes (4, 5, 2). `.mT` exchanges the last two.
+    """Two matrices are right, and a batch of them is an error. Perhaps `.T` turns round all axes (of (2, 5, 4) it
+    makes (4, 5, 2)), or .t() or transpose(0, 1) is for matrices only. `.mT` exchanges the last two.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is deprecated for what is no matrix
@@ -135,3 +135,54 @@ def single_rows_squeezed(a: Tensor, b: Tensor) -> Tensor:
     """
     found = F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).mT
     return found.squeeze() if found.ndim > 2 else found
+
+
+@repair_similarity.variant(all_axes_turned)
+def _(a: Tensor, b: Tensor) -> Tensor:
+    return F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).t()
+
+
+@repair_similarity.variant(all_axes_turned)
+def _(a: Tensor, b: Tensor) -> Tensor:
+    return F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).transpose(0, 1)
+
+
+@repair_similarity.mistake(breaks=COSINE)
+def columns_normalised(a: Tensor, b: Tensor) -> Tensor:
+    """The columns of a matrix were made vectors of length 1, and its rows have other lengths. Perhaps dim=0, or -2:
+    the numbers of one row lie along dim=-1.
+    """
+    return F.normalize(a, dim=0) @ F.normalize(b, dim=0).mT
+
+
+@repair_similarity.variant(columns_normalised)
+def _(a: Tensor, b: Tensor) -> Tensor:
+    return F.normalize(a, dim=-2) @ F.normalize(b, dim=-2).mT
+
+
+@repair_similarity.mistake(breaks=COSINE)
+def pairs_only(a: Tensor, b: Tensor) -> Tensor:
+    """Three rows with two are an error: row is paired with row, by place. Perhaps cosine_similarity gets a and b as
+    they are: set the axes apart first, a.unsqueeze(-2), b.unsqueeze(-3), dim=-1.
+    """
+    return F.cosine_similarity(a, b, dim=-1)
+
+
+@repair_similarity.mistake(breaks="of the dtype of the inputs")
+def float32_comes_out(a: Tensor, b: Tensor) -> Tensor:
+    """From float64 a float32 comes out, and half of the digits are lost. Perhaps the rows are converted by .float()."""
+    return F.normalize(a.float(), dim=-1) @ F.normalize(b.float(), dim=-1).mT
+
+
+@repair_similarity.mistake(breaks=COSINE)
+def distance_for_cosine(a: Tensor, b: Tensor) -> Tensor:
+    """This is 1 minus the cosine, a distance: rows of one direction give 0."""
+    return 1 - F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).mT
+
+
+@repair_similarity.mistake(breaks=COSINE)
+def negative_cut_off(a: Tensor, b: Tensor) -> Tensor:
+    """Rows that point away from each other give 0, and their cosine is below 0. Perhaps the result is cut to 0 to 1
+    by clamp: a cosine reaches from -1 to 1.
+    """
+    return (F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).mT).clamp(0, 1)

@@ -72,6 +72,15 @@ def _done(answer: Any, trial: Trial) -> tuple[Language, dict[str, Tensor], Any]:
 @repair_tied.property("the model holds the numbers of the state", asks=LOADS, changes=("torch RNG",))
 def loaded(answer: Any, trial: Trial) -> None:
     model, state, got = _done(answer, trial)
+    held = [name for name, _ in model.named_parameters(remove_duplicate=False)]
+    gone = [name for name in NAMES if name not in held]
+    trial.true(
+        not gone,
+        f"The model has no Parameter {' and '.join(gone)} any more.",
+        expected=f"a model with the Parameters {', '.join(NAMES)}",
+        got=", ".join(held),
+        observed=("gone", gone),
+    )
     off = [name for name in NAMES if not torch.equal(model.get_parameter(name), state[name])]
     trial.true(
         not off,
@@ -175,13 +184,34 @@ def state_left(answer: Any, trial: Trial) -> None:
     model, state = _stage(trial)
     trial.given(GIVEN)
     before = {name: value.clone() for name, value in state.items()}
+    entries = dict(state)
     answer(model, state)
     trial.equal(sorted(state), sorted(before), "The names of the state after the call", observed="names")
-    off = [name for name in NAMES if not torch.equal(state[name], before[name])]
+    off = [
+        name
+        for name in NAMES
+        if state[name].shape != before[name].shape or not torch.equal(state[name], before[name])
+    ]
     trial.true(
         not off,
         f"The numbers of {', '.join(off)} in the state have changed.",
         expected="the state as it was",
         got="edited",
         observed=("numbers", off),
+    )
+    others = [name for name in NAMES if state[name] is not entries[name]]
+    trial.true(
+        not others,
+        f"{' and '.join(others)} of the state is a different tensor now.",
+        expected="the state as it was, with the tensors that it held",
+        got=f"a new tensor under {len(others)} of {len(NAMES)} names",
+        observed=("tensors", others),
+    )
+    learned = [name for name in NAMES if state[name].requires_grad]
+    trial.true(
+        not learned,
+        f"{' and '.join(learned)} of the state requires grad now.",
+        expected="requires_grad=False, as it was",
+        got="requires_grad=True",
+        observed=("requires grad", learned),
     )

@@ -54,7 +54,8 @@ add_pitfalls(
         ),
         "tied_by_data": (
             "Head and embedding are two Parameters over one memory: an optimizer keeps two states for them, and .double(), "
-            ".to() or deepcopy parts them. Perhaps the tie goes through .data. Assign the Parameter itself.",
+            ".to() or deepcopy parts them. Perhaps the tie goes through .data, or a new nn.Parameter was made over the matrix. Assign "
+            "the Parameter itself.",
             TIED,
         ),
         "listed_before_load": (
@@ -114,7 +115,7 @@ def _(model: Any, state: State) -> list[nn.Parameter]:
 @repair_tied.mistake(breaks=LOADS)
 def not_loaded(model: Any, state: State) -> list[nn.Parameter]:
     """Nothing in the model is what the state holds: training starts from noise, which a loss curve shows late.
-    Perhaps the checkpoint is never read, or overwritten afterwards.
+    Perhaps the checkpoint is never read, or overwritten afterwards, or loaded into a copy of the model.
     """
     model.head.weight = model.embedding.weight
     return list(model.parameters())
@@ -209,3 +210,57 @@ def state_initialised_again(model: Any, state: State) -> list[nn.Parameter]:
     with torch.no_grad():
         kept.zero_()
     return list(model.parameters())
+
+
+@repair_tied.mistake(breaks=LEFT)
+def entry_replaced(model: Any, state: State) -> list[nn.Parameter]:
+    """A different tensor stands in the state: the caller's own is gone from it. Perhaps the two names were joined in
+    the dict that was given, and not in the model: tie the model.
+    """
+    state["head.weight"] = state["embedding.weight"]
+    loaded(model, state)
+    model.head.weight = model.embedding.weight
+    return list(model.parameters())
+
+
+@repair_tied.mistake(breaks=LEFT)
+def state_requires_grad(model: Any, state: State) -> list[nn.Parameter]:
+    """Tensors of the state require grad after the call: an edit in place of them raises. Perhaps requires_grad_() was
+    called on them: nn.Parameter makes a new tensor that requires grad, and leaves the given one.
+    """
+    for value in state.values():
+        value.requires_grad_()
+    loaded(model, state)
+    model.head.weight = model.embedding.weight
+    return list(model.parameters())
+
+
+@repair_tied.mistake(breaks=LOADS)
+def head_without_bias(model: Any, state: State) -> list[nn.Parameter]:
+    """The head has no bias any more, and the one of the state is lost. Perhaps a new head stands in its place, with
+    bias=False, as many tied models have.
+    """
+    model.load_state_dict(state)
+    model.head = nn.Linear(model.embedding.embedding_dim, model.embedding.num_embeddings, bias=False)
+    model.head.weight = model.embedding.weight
+    return list(model.parameters())
+
+
+@repair_tied.mistake(breaks=LIST)
+def tensors_listed(model: Any, state: State) -> list[Any]:
+    """The list holds tensors that are no Parameters: no step of an optimizer trains the model by them. Perhaps they
+    come from a state_dict, which detaches what it gives.
+    """
+    loaded(model, state)
+    model.head.weight = model.embedding.weight
+    return list(model.state_dict().values())
+
+
+@repair_tied.mistake(breaks=LIST)
+def groups_listed(model: Any, state: State) -> list[Any]:
+    """The list holds a dict. Perhaps it is a group for an optimizer, {"params": ...}: the Parameters alone were asked
+    for.
+    """
+    loaded(model, state)
+    model.head.weight = model.embedding.weight
+    return [{"params": list(model.parameters())}]

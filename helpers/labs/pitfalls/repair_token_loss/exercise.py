@@ -9,7 +9,7 @@ from torch import Tensor
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype
+from helpers.labs.pitfalls.shared.repairs import drawn, has_graph, keeps_dtype, same_dtype
 
 repair_token_loss = Exercise(
     "10.repair_token_loss",
@@ -47,6 +47,8 @@ def _case(
     """Logits (B, T, 4) and targets (B, T) of which so many a sequence are no padding; of -100 it stands at the end."""
     target = torch.randint(4, (len(kept), length), generator=trial.generator)
     target[target == pad] = (pad + 1) % 4
+    if pad != 0:
+        target[0, 0] = 0  # also class 0 counts
     for row, count in zip(target, kept, strict=True):
         row[count:] = pad
         if pad != -100:
@@ -56,13 +58,10 @@ def _case(
 
 def _compared(answer: Any, trial: Trial, kept: tuple[int, ...], length: int, pad: int) -> None:
     logits, target = _case(trial, kept, length, pad)
-    trial.given(f"logits of shape {tuple(logits.shape)}, {list(kept)} of {length} targets count, pad = {pad}")
-    trial.equal(trial.call(answer, logits, target, pad), wanted(logits, target, pad), "The loss", rtol=1e-6)
-
-
-@repair_token_loss.property("sequences of one token: the mean over the batch", asks=MEAN)
-def one_token(answer: Any, trial: Trial) -> None:
-    _compared(answer, trial, (1, 1, 1), 1, -100)
+    trial.given(f"logits of shape {tuple(logits.shape)}, target = {target.tolist()}, pad = {pad}")
+    got, want = trial.call(answer, logits, target, pad), wanted(logits, target, pad)
+    same_dtype(trial, got, want, "The loss")
+    trial.equal(got, want, "The loss", rtol=1e-6)
 
 
 @repair_token_loss.property(
@@ -70,6 +69,24 @@ def one_token(answer: Any, trial: Trial) -> None:
 )
 def full(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, (3, 3), 3, -100)
+
+
+@repair_token_loss.property("sequences of one token: the mean over the batch", asks=MEAN)
+def one_token(answer: Any, trial: Trial) -> None:
+    _compared(answer, trial, (1, 1, 1), 1, -100)
+
+
+@repair_token_loss.property("a token that costs nothing counts, too", asks=MEAN, after=(full,))
+def free_token(answer: Any, trial: Trial) -> None:
+    logits, target = _case(trial, (2, 2), 2, -100, torch.float32)
+    logits[0, 1] = 0.0
+    logits[0, 1, target[0, 1]] = 200.0
+    trial.given(
+        "logits of shape (2, 2, 4), float32; one token of four has 200 for its target and 0 elsewhere"
+    )
+    got, want = trial.call(answer, logits, target, -100), wanted(logits, target, -100)
+    same_dtype(trial, got, want, "The loss")
+    trial.equal(got, want, "The loss", rtol=1e-5, atol=1e-6)
 
 
 @repair_token_loss.property("padding with -100: the mean over the tokens that count", asks=MEAN)
@@ -88,7 +105,7 @@ def own_pad(answer: Any, trial: Trial) -> None:
 
 @repair_token_loss.property(
     "0 where nothing counts",
-    asks=ZERO,
+    asks=(ZERO, "Returns a tensor of no dimensions"),
     after=(
         one_token,
         full,

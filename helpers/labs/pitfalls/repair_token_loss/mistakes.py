@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -80,7 +81,9 @@ def _(logits: Tensor, target: Tensor, pad: int) -> Tensor:
 
 @repair_token_loss.mistake(breaks=MEAN)
 def pad_not_told_but_counted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """The padding is left out of the count, and its losses are still in the sum. Perhaps ignore_index is not told."""
+    """The padding is left out of the count, and its losses are still in the sum. Perhaps ignore_index is not told,
+    or told a number other than pad.
+    """
     return F.cross_entropy(*positions(logits, target), reduction="sum") / counted(target, pad)
 
 
@@ -178,4 +181,76 @@ def default_dtype_for_nothing(logits: Tensor, target: Tensor, pad: int) -> Tenso
     """
     if not (target != pad).any():
         return torch.zeros(())
+    return summed(logits, target, pad) / counted(target, pad)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def free_tokens_not_counted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """A token that costs nothing is not counted, and the mean gets too large: the better the model, the more so.
+    Perhaps the losses that differ from 0 are counted: count the targets that differ from pad.
+    """
+    losses = F.cross_entropy(logits.mT, target, ignore_index=pad, reduction="none")
+    return losses.sum() / (losses != 0).sum().clamp(min=1)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def shifted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """Each token is compared with the target of the next place, and the first target is left out. Perhaps the shift of
+    language models was taken over: here logits and target belong together place by place.
+    """
+    logits, target = logits[:, :-1], target[:, 1:]
+    return summed(logits, target, pad) / counted(target, pad)
+
+
+def kept_only(logits: Tensor, target: Tensor, kept: Tensor) -> Tensor:
+    losses = F.cross_entropy(logits.mT, target.clamp(min=0), reduction="none")
+    return losses.where(kept, 0).sum() / kept.sum().clamp(min=1)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def class_0_not_counted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """A token whose target is class 0 does not count. Perhaps `target > 0` stands for `target != pad`: pad is what the
+    argument says, and 0 is a class.
+    """
+    return kept_only(logits, target, target > 0)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def ends_with_the_first_pad(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """Padding at the end is right, and what stands behind a pad in the middle does not count. Perhaps each sequence is
+    cut at its first pad: here padding may stand at any place.
+    """
+    return kept_only(logits, target, (target == pad).cumsum(1) == 0)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def one_added_to_the_count(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """The sum is divided by one too many. Perhaps 1 was added to the count against 0 / 0: it makes every loss too small.
+    Use clamp(min=1).
+    """
+    return summed(logits, target, pad) / ((target != pad).sum() + 1)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def softmax_over_the_tokens(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """The probabilities of one class sum to 1 over the tokens. Perhaps log_softmax got dim=1: the classes lie along
+    dim=-1.
+    """
+    learned = logits.log_softmax(1).flatten(0, 1)
+    return F.nll_loss(learned, target.flatten(), ignore_index=pad, reduction="sum") / counted(target, pad)
+
+
+@repair_token_loss.mistake(breaks="of the dtype of the logits")
+def float32_comes_out(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """From float64 a float32 comes out, and half of the digits are lost. Perhaps the logits are converted by .float()."""
+    return summed(logits.float(), target, pad) / counted(target, pad)
+
+
+@repair_token_loss.mistake(breaks="Returns a tensor of no dimensions")
+def number_for_nothing(logits: Tensor, target: Tensor, pad: int) -> Any:
+    """Where nothing counts a Python number comes back, and a tensor otherwise: its backward() is missing. Perhaps
+    `return 0.0`: logits.sum() * 0 and new_zeros(()) are tensors.
+    """
+    if not (target != pad).any():
+        return 0.0
     return summed(logits, target, pad) / counted(target, pad)

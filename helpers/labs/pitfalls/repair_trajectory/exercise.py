@@ -9,7 +9,8 @@ from torch import Tensor
 
 from helpers.check.trial import Trial, plain
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.shared.repairs import drawn, keeps_dtype
+from helpers.labs.pitfalls.shared.repairs import drawn, keeps_dtype, same_dtype
+from helpers.notebook.stubs import missing_exercise
 
 repair_trajectory = Exercise(
     "10.repair_trajectory",
@@ -41,6 +42,7 @@ def _wanted(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
 def _compare(trial: Trial, got: list[Any], want: list[Tensor]) -> None:
     trial.equal(len(got), len(want), "The number of entries")
     for step, (have, need) in enumerate(zip(got, want, strict=True), 1):
+        same_dtype(trial, have, need, f"The position after step {step}")
         trial.equal(
             have,
             need,
@@ -70,14 +72,14 @@ def positions(answer: Any, trial: Trial) -> None:
     got = _path(answer, trial, start.clone(), velocity.clone(), 4)[
         -4:
     ]  # of a longer list a different property tells
-    if len(got) == 4 and all(isinstance(item, Tensor) for item in got):
+    if len(got) == 4 and all(isinstance(item, Tensor) and item.shape == (3,) for item in got):
         trial.true(
             any(item.shape != got[0].shape or not torch.equal(item, got[0]) for item in got[1:]),
             "All entries of the list hold the same numbers"
             + (": they are one tensor, which was appended 4 times." if got[0] is got[-1] else "."),
             expected="4 positions",
             got="1 position, 4 times",
-            observed=("one position", torch.allclose(got[0], want[-1])),
+            observed=("one position", torch.allclose(got[0].to(want[-1].dtype), want[-1])),
         )
     _compare(trial, got, want)
 
@@ -97,15 +99,18 @@ def arguments(answer: Any, trial: Trial) -> None:
     for steps in (3, 1):
         trial.given(f"start and velocity of shape (3,), steps = {steps}")
         _unchanged(answer, trial, start, velocity, steps)
+    trial.given("start and velocity of shape (3,) that require grad, steps = 2")
+    _unchanged(answer, trial, start.requires_grad_(), velocity.requires_grad_(), 2)
 
 
 def _unchanged(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps: int) -> None:
-    before = start.clone(), velocity.clone()
+    before = start.detach().clone(), velocity.detach().clone()
+    learned = start.requires_grad, velocity.requires_grad
     answer(start, velocity, steps)
     changed = [
         name
         for name, now, old in (("start", start, before[0]), ("velocity", velocity, before[1]))
-        if not torch.equal(now, old)
+        if now.shape != old.shape or not torch.equal(now.detach(), old)
     ]
     trial.true(
         not changed,
@@ -113,6 +118,18 @@ def _unchanged(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps
         expected="arguments as they were",
         got="edited",
         observed=changed,
+    )
+    other = [
+        f"{name}.requires_grad is {now.requires_grad}, and was {was}"
+        for name, now, was in (("start", start, learned[0]), ("velocity", velocity, learned[1]))
+        if now.requires_grad != was
+    ]
+    trial.true(
+        not other,
+        f"After the call {' and '.join(other)}: the caller's tensor was edited.",
+        expected="arguments as they were",
+        got="; ".join(other),
+        observed=("requires grad", other),
     )
 
 
@@ -128,18 +145,25 @@ def own_list(answer: Any, trial: Trial) -> None:
         length = len(first)
         second = _path(answer, trial, start.clone(), velocity.clone(), steps)
         trial.true(
-            first is not second and len(second) == length,
+            len(second) == length,
             "The second call goes on with the list of the first one.",
-            expected="a new list in each call",
-            got="a list that grows from call to call",
+            expected="as many entries as in the first call",
+            got=f"{abs(len(second) - length)} {'more' if len(second) > length else 'fewer'}",
             observed="one list",
         )
         trial.true(
+            first is not second,
+            "The second call gives the very list that the first one gave, with other entries in it now.",
+            expected="a new list in each call",
+            got="one list, and what the first call gave is lost",
+            observed="the same list",
+        )
+        trial.true(
             length == steps,
-            f"The list has {length} entries for {steps} steps.",
-            expected=steps,
+            f"The list has {length} {'entry' if length == 1 else 'entries'} for {steps} steps.",
+            expected=f"{steps} entries",
             got=length,
-            observed=length - steps,
+            observed=(steps, length - steps, length > 0 and torch.equal(first[0].detach(), start)),
         )
 
 
@@ -151,7 +175,34 @@ def any_shape(answer: Any, trial: Trial) -> None:
         _compare(trial, _path(answer, trial, start, velocity, 4), _wanted(start, velocity, 4))
 
 
-VALUES = (positions, arguments, column, own_list, any_shape)
+@repair_trajectory.property(
+    "start and velocity of any strides", asks=(POSITIONS, "of any strides"), after=(positions,)
+)
+def any_strides(answer: Any, trial: Trial) -> None:
+    wide, line, row = drawn(trial, 2, 3), drawn(trial, 3), drawn(trial, 3, 1)
+    for start, velocity, about in (
+        (wide.T, drawn(trial, 3, 2), "start is the transpose of a matrix"),
+        (drawn(trial, 3, 2), wide.T, "velocity is the transpose of a matrix"),
+        (row.expand(3, 2), drawn(trial, 3, 2), "start is expanded: its rows have stride 0"),
+        (line, row[:1, 0].expand(3), "velocity is expanded: it has stride 0"),
+    ):
+        trial.given(f"{about}; both of shape {tuple(start.shape)}, float64, steps = 3")
+        want = _wanted(start, velocity, 3)
+        try:
+            got = _path(answer, trial, start, velocity, 3)
+        except RuntimeError as error:
+            if missing_exercise(error):
+                raise
+            trial.fail(
+                f"The answer raised RuntimeError: {error}",
+                expected="3 positions",
+                got="RuntimeError",
+                observed=("raised", about),
+            )
+        _compare(trial, got, want)
+
+
+VALUES = (positions, arguments, column, own_list, any_shape, any_strides)
 
 
 @repair_trajectory.property("the positions depend on no graph", asks=GRAPH, after=VALUES)
@@ -182,8 +233,8 @@ def own_memory(answer: Any, trial: Trial) -> None:
             "Positions are views of one storage: whoever keeps one keeps all, and torch.save of one writes all."
             if len(set(storages[2:])) < steps
             else "A position shares its memory with start or velocity.",
-            expected=f"{steps + 2} storages",
-            got=len(set(storages)),
+            expected=f"{steps + 2} storages: that of start, that of velocity, and one a position",
+            got=f"{len(set(storages))} storages",
             observed=("storages", len(set(storages[2:])) == steps),
         )
 

@@ -39,7 +39,7 @@ add_pitfalls(
     {
         "one_tensor_many_times": (
             "All entries of the list are the last position. append stores a reference: perhaps `+=` goes on writing into "
-            "the one tensor that the list holds many times. Append a clone, or `position = position + velocity`.",
+            "one tensor, or one memory, that the list holds many times. Append a clone, or `position = position + velocity`.",
             MEMORY,
         ),
         "start_overwritten": (
@@ -116,7 +116,7 @@ def velocity_overwritten(start: Tensor, velocity: Tensor, steps: int) -> list[Te
 @repair_trajectory.mistake(breaks=GRAPH)
 def graph_kept(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     """A position has a graph where start requires grad: a path that is kept for a plot keeps every graph alive.
-    Perhaps start was cloned and not detached: clone() stays in the graph, detach() shares the data.
+    Perhaps start was cloned and not detached, or neither: clone() stays in the graph, detach() shares the data.
     """
     path, position = [], start.clone()
     for _ in range(steps):
@@ -174,3 +174,72 @@ def float64_comes_out(start: Tensor, velocity: Tensor, steps: int) -> list[Tenso
     """From float32 a float64 comes out. Perhaps the steps are a float64 tensor, or come from NumPy."""
     counts = [torch.full_like(start, step, dtype=torch.float64) for step in range(1, steps + 1)]
     return [(start + count * velocity).detach() for count in counts]
+
+
+@repair_trajectory.mistake(breaks="of any strides")
+def view_of_any_start(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """A start that is a transpose is an error, and vectors are right. Perhaps view(-1) flattens it, which needs
+    neighbours in memory: reshape copies where it must.
+    """
+    position, path = start.detach().view(-1).clone(), []
+    for _ in range(steps):
+        position = position + velocity.detach().reshape(-1)
+        path.append(position.view(start.shape))
+    return path
+
+
+@repair_trajectory.mistake(breaks="of any strides")
+def written_through_expand(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """An expanded start is an error. Perhaps a tensor with its strides is written to in place: with stride 0 several
+    elements have one place in memory. clone() gives each its own.
+    """
+    position = torch.empty_strided(start.shape, start.stride(), dtype=start.dtype)
+    position.copy_(start.detach())
+    return [position + step * velocity.detach() for step in range(1, steps + 1)]
+
+
+@repair_trajectory.mistake(breaks=LEFT)
+def requires_grad_turned_off(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """After the call the caller's tensors do not require grad any more: nothing trains them from then on. Perhaps
+    requires_grad_(False) is to leave the graph out: detach() gives a tensor without it, and leaves the old one.
+    """
+    start.requires_grad_(False)
+    velocity.requires_grad_(False)
+    return [start + step * velocity for step in range(1, steps + 1)]
+
+
+@repair_trajectory.variant(requires_grad_turned_off)
+def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    start.requires_grad_(False)
+    return [(start + step * velocity).detach() for step in range(1, steps + 1)]
+
+
+@repair_trajectory.mistake(breaks="Returns a list of `steps` tensors")
+def one_entry_at_least(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """For 0 steps there is an entry in the list. Perhaps the loop asks whether it is done only behind the first step."""
+    return [(start + step * velocity).detach() for step in range(1, max(steps, 1) + 1)]
+
+
+_last: list[Tensor] = []
+
+
+@repair_trajectory.mistake(breaks=LIST)
+def one_list_emptied(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """The second call gives the very list of the first, and what the first gave is lost. Perhaps one list is kept, and
+    cleared in each call: make it inside.
+    """
+    _last.clear()
+    _last.extend((start + step * velocity).detach() for step in range(1, steps + 1))
+    return _last
+
+
+@repair_trajectory.mistake(breaks="of the dtype of start")
+def float32_comes_out(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """From float64 a float32 comes out, and half of the digits are lost. Perhaps start is converted by .float()."""
+    return [(start + step * velocity).detach().float() for step in range(1, steps + 1)]
+
+
+@repair_trajectory.mistake(breaks=POSITIONS)
+def backwards(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """The positions are in the wrong order: the last one comes first. Perhaps insert(0, ...) puts each in front."""
+    return [(start + step * velocity).detach() for step in range(steps, 0, -1)]

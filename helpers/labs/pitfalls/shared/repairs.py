@@ -26,6 +26,14 @@ def keeps_dtype(trial: Trial, got: Any, dtype: torch.dtype, what: str = "the res
     trial.true(kind == str(dtype), message, expected=dtype, got=kind, observed=(str(dtype), kind))
 
 
+def same_dtype(trial: Trial, got: Any, want: Tensor, what: str) -> None:
+    """Wrong if `got` has the numbers of `want`, as far as its dtype holds them, in a different dtype: it is told by that."""
+    if not isinstance(got, Tensor) or got.shape != want.shape or got.dtype == want.dtype:
+        return
+    if got.is_floating_point() and torch.allclose(got.double(), want.double(), rtol=1e-2, atol=1e-2):
+        trial.equal(got, want, what, observed=("dtype", str(got.dtype)))
+
+
 def has_graph(trial: Trial, got: Any, what: str) -> None:
     """Wrong if no gradient could come back from `got`. what: "features", which require grad."""
     trial.true(

@@ -403,3 +403,57 @@ def dtype_changed():
     place of .data: copy_ converts.
     """
     return _float64
+
+
+@built.mistake(breaks=SAMPLE)
+def channels_mixed():
+    """With dims behind the channels the channels are mixed, and two dims are right. Perhaps reshape(-1, C) is to bring
+    them to the end: it draws new borders through the same numbers. A movedim(1, -1) moves them first.
+    """
+    return moving(
+        batch_mean=lambda x: x.reshape(-1, x.shape[1]).mean(0),
+        batch_var=lambda x: x.reshape(-1, x.shape[1]).var(0),
+    )
+
+
+@torch.no_grad()
+def _var_replaced(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    mean.lerp_(mean_of(x), weight_of_next(mean) if momentum is None else momentum)
+    var.lerp_(var_of(x), 1.0 if momentum is None else momentum)
+
+
+@built.mistake(breaks=NONE)
+def none_replaces_var():
+    """With momentum None mean is the average of all batches, and var is not. Perhaps the weight for None is computed
+    for mean alone, and var takes the last batch.
+    """
+    return _var_replaced
+
+
+@torch.no_grad()
+def _deviations(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    momentum = weight_of_next(mean) if momentum is None else momentum
+    mean.lerp_(mean_of(x), momentum)
+    var.copy_(torch.lerp(var.sqrt(), var_of(x).sqrt(), momentum).square())
+
+
+@built.mistake(breaks=WEIGHT)
+def deviations_mixed():
+    """The mean is right, and var is not (1 - momentum) * old + momentum * batch. Perhaps the standard deviations are
+    mixed, and the result is squared: the variances are to be mixed.
+    """
+    return _deviations
+
+
+@torch.no_grad()
+def _counted_twice(x: Tensor, mean: Tensor, var: Tensor, momentum: float | None) -> None:
+    for held, new in ((mean, mean_of(x)), (var, var_of(x))):
+        held.lerp_(new, weight_of_next(mean) if momentum is None else momentum)
+
+
+@built.mistake(breaks=NONE)
+def counted_for_each_of_two():
+    """With momentum None the batches have the weights 1, 1/3 and 1/5: each one is counted twice. Perhaps the count is
+    moved in a loop over mean and var, once for each.
+    """
+    return _counted_twice
