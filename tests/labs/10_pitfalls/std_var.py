@@ -55,7 +55,7 @@ def var_shifted(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False
         return x.sum(dims, keepdim=keepdim) * math.nan
     near = x - first
     sums, squares = near.sum(dims, keepdim=keepdim), near.pow(2).sum(dims, keepdim=keepdim)
-    return (squares - sums * sums / n) / (n - correction)
+    return (squares - sums * sums / n) / max(n - correction, 0)
 
 
 def std_shifted(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
