@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from functools import cache
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -71,9 +75,22 @@ def test_a_series_of_times_has_its_unit_in_its_name(name: str) -> None:
             assert not isinstance(values[-1], float) or UNITS.search(called), called
 
 
+def in_its_own_process(work: Callable[..., Any], *args: Any) -> Any:
+    """What `work(*args)` gives there: a device that torch has been told of stays for good.
+
+    After a backward pass beside it, no fork of this process could make one of its own.
+    """
+    with ProcessPoolExecutor(1, get_context("fork"), partial(torch.set_num_threads, 1)) as pool:
+        return pool.submit(work, *args).result()
+
+
 @pytest.fixture(scope="module")
 def on_sim() -> dict[str, dict]:
     """The samples of each measurement that the simulated device can stand in for."""
+    return in_its_own_process(_on_sim)
+
+
+def _on_sim() -> dict[str, dict]:
     return {name: rehearsed(ALL[name], OnSim()).samples for name in ON_SIM}
 
 
@@ -112,6 +129,10 @@ COPY, BYTES = 100.0, 16 * 16 * 4  # us that the copy of a rehearsed batch takes,
 
 def with_costs(name: str, product: float) -> dict:
     """The samples of a measurement on the simulated device, where a copy takes 100 us and a product so many."""
+    return in_its_own_process(_with_costs, name, product)
+
+
+def _with_costs(name: str, product: float) -> dict:
     from helpers import streams
 
     device = OnSim()
@@ -184,6 +205,11 @@ def test_the_gpu_itself_is_refused_where_there_is_none(monkeypatch: pytest.Monke
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(NoGpu):
         Gpu()
+
+
+def test_no_rehearsal_has_told_this_process_of_a_device() -> None:
+    assert with_costs("copy_compute_overlap", COPY)
+    assert not hasattr(torch, "sim")
 
 
 def test_a_rehearsal_on_a_gpu_is_refused() -> None:
