@@ -282,6 +282,25 @@ class ATimeForEach(Loader):
         super().close()
 
 
+class Unbuffered:
+    """A queue without a thread: put() waits until the pipe has room."""
+
+    def __init__(self) -> None:
+        queue = torch.multiprocessing.SimpleQueue()
+        self.put, self.get, self.close = queue.put, queue.get, queue.close
+
+    def cancel_join_thread(self) -> None:
+        """There is none."""
+
+
+class ATimeForEachOfThese(ATimeForEach):
+    """The same over queues without a thread."""
+
+    def start(self) -> None:
+        self.tasks = [Unbuffered() for _ in self.tasks]
+        super().start()
+
+
 class WorksOff(Loader):
     """The workers finish all tasks that they have: nothing tells them that they may skip them."""
 
@@ -437,6 +456,7 @@ CLEANUP = [
         "With one busy worker leaving is quick, and with three it takes seconds. Perhaps each join() has a time limit of its own: "
         "wait for all until one moment, then kill() all that are still there.",
         answer(ATimeForEach),
+        (answer(ATimeForEachOfThese),),
     ),
     LoaderMistake(
         "waits_for_its_queues",
