@@ -283,22 +283,32 @@ class ATimeForEach(Loader):
 
 
 class Unbuffered:
-    """A queue without a thread: put() waits until the pipe has room."""
+    """A queue without a thread: put() waits until the pipe has room, so the last task, None, is left out."""
 
     def __init__(self) -> None:
-        queue = torch.multiprocessing.SimpleQueue()
-        self.put, self.get, self.close = queue.put, queue.get, queue.close
+        self.queue = torch.multiprocessing.SimpleQueue()
+        self.get, self.close = self.queue.get, self.queue.close
+
+    def put(self, task: Any) -> None:
+        if task is not None:
+            self.queue.put(task)
 
     def cancel_join_thread(self) -> None:
         """There is none."""
 
 
-class ATimeForEachOfThese(ATimeForEach):
-    """The same over queues without a thread."""
+class ATimeForEachOfThese(Loader):
+    """Over such queues: a second and more for each worker, idle or not."""
 
     def start(self) -> None:
         self.tasks = [Unbuffered() for _ in self.tasks]
         super().start()
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.join(1.2)
+            worker.kill()
+        super().close()
 
 
 class WorksOff(Loader):
