@@ -200,7 +200,9 @@ def busy(answer: Any, trial: Trial) -> None:
             answer, trial, message, batches, "After break, with a long task in the queue", "long task", 4
         )
     except Stuck:  # it sends without a thread, so it waits here for the worker: not when it is left
-        pass
+        message = "12 batches, four workers; break after batch 0, while the other three are in samples that take half a minute"
+        batches = [[k] for k in range(12)]
+        _leave_busy(answer, trial, message, batches, "After break, with three busy workers", "three busy", 4)
 
 
 def _leave_busy(
@@ -228,7 +230,7 @@ def _leave_busy(
             + " in the middle of a sample.",
             expected="a second or so for all workers together, then they are killed",
             got=f"{taken:.1f} seconds",
-            observed=("slow", where),
+            observed=("slow", "three busy" if workers == 4 else ""),
         )
 
 

@@ -282,6 +282,35 @@ class ATimeForEach(Loader):
         super().close()
 
 
+class Unbuffered:
+    """A queue without a thread: put() waits until the pipe has room, so the last task, None, is left out."""
+
+    def __init__(self) -> None:
+        self.queue = torch.multiprocessing.SimpleQueue()
+        self.get, self.close = self.queue.get, self.queue.close
+
+    def put(self, task: Any) -> None:
+        if task is not None:
+            self.queue.put(task)
+
+    def cancel_join_thread(self) -> None:
+        """There is none."""
+
+
+class ATimeForEachOfThese(Loader):
+    """Over such queues: a second and more for each worker, idle or not."""
+
+    def start(self) -> None:
+        self.tasks = [Unbuffered() for _ in self.tasks]
+        super().start()
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.join(1.2)
+            worker.kill()
+        super().close()
+
+
 class WorksOff(Loader):
     """The workers finish all tasks that they have: nothing tells them that they may skip them."""
 
@@ -437,6 +466,7 @@ CLEANUP = [
         "With one busy worker leaving is quick, and with three it takes seconds. Perhaps each join() has a time limit of its own: "
         "wait for all until one moment, then kill() all that are still there.",
         answer(ATimeForEach),
+        (answer(ATimeForEachOfThese),),
     ),
     LoaderMistake(
         "waits_for_its_queues",
