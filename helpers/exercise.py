@@ -6,6 +6,7 @@ import os
 import random
 import re
 import sysconfig
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,10 @@ from helpers.display.report import Report, strictly
 from helpers.notebook.cells import with_cell_numbers
 from helpers.notebook.frames import places
 from helpers.notebook.objects import in_notebook, older_answer, source_of
+
+# Two checks in threads read one source after the other: before Python 3.11.8 and 3.12.2, `ast.parse` raises a
+# SystemError where a thread parses while a collection of garbage interrupts a different one (cpython #106905).
+_READING = threading.Lock()
 
 
 class Exercise(Spec):
@@ -145,10 +150,11 @@ def _passed(exercise: Exercise, answer: Any, common: dict[str, Any]) -> Report:
 def _beside(exercise: Exercise, answer: Any) -> Comparison | None:
     """The answer beside the solution, None where they are the same or one of them is not found."""
     try:
-        found = exercise.compare(answer)
+        with _READING:
+            found = exercise.compare(answer)
+            return found if found.differs else None
     except Exception:  # no such notebook; an answer whose own attributes raise
         return None
-    return found if found.differs else None
 
 
 def _noted(exercise: Exercise, report: Report) -> Report:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from typing import Any
 
 import pytest
 
 import helpers
+from helpers.check.protocol import Result
 from helpers.display.comparison import Comparison
 from helpers.display.report import NotPassed, Report
-from helpers.exercise import Exercise
+from helpers.exercise import Exercise, reported
 from helpers.prediction import Choice, Prediction
 from tests.labs import right_answers
 from tests.support.hostile_exercises import scale
@@ -103,6 +107,24 @@ def test_a_right_answer_of_a_lab_is_told_what_the_known_mistakes_break_on() -> N
     assert report.passed and set(report.breaks) == set(exercise.mistakes)
     assert all(text.startswith(("Breaks on: ", "Does not hold: ")) for text in report.breaks.values())
     assert report.beside is not None and "beside the solution" in html(report)
+
+
+def test_checks_in_two_threads_parse_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse, now, most = ast.parse, [], []
+
+    def slow(*args: Any, **kwargs: Any) -> ast.AST:
+        now.append(args)
+        most.append(len(now))
+        time.sleep(0.01)  # here a different thread goes on
+        now.pop()
+        return parse(*args, **kwargs)
+
+    monkeypatch.setattr(ast, "parse", slow)
+    exercise, answer = helpers.exercises()["01.seed_everything"], right_answers("01.seed_everything")[0]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: reported(exercise, answer, Result(None)), range(8)))
+    assert all(report.passed and report.beside is not None for report in found)
+    assert max(most) == 1
 
 
 def test_a_wrong_answer_is_not_shown_the_solution() -> None:
