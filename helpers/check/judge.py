@@ -24,6 +24,7 @@ OWN_MODULES = (
         f"helpers.check.{name}"
         for name in (
             "compare",
+            "fresh",
             "guard",
             "judge",
             "limits",

@@ -29,6 +29,12 @@ from helpers.processes.endings import ending
 NAMING = 10.0  # seconds of processor time for finding the name, beyond the exercise's own limit
 STOPPED = f"The search for this mistake's name was stopped after {NAMING:g} seconds: no name does not mean that it is unknown."
 
+LOOKING = 2.0  # seconds of processor time, after that, for a look at what the answer keeps between calls
+KEEPS = (
+    "Something stays from one call to the next: with a fresh copy of your answer for each call, this property holds. "
+    "Look for what a call changes: a global, a default argument, a closure, an attribute of the function."
+)
+
 
 def checked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
     """Checks `answer` in the first way that works."""
@@ -121,7 +127,7 @@ def _forked(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
 
 
 def _followed(child: Child, seconds: float) -> Result:
-    """Waits for the verdict, then for the mistake's name."""
+    """Waits for the verdict, then for the mistake's name, and whether the answer keeps something between calls."""
     word, data = child.message(Limits(child.pid, seconds))
     if word == "message" and isinstance(data, dict) and "unbuilt" in data:
         raise Unbuilt(data["unbuilt"])
@@ -130,7 +136,12 @@ def _followed(child: Child, seconds: float) -> Result:
         if result.found:
             word, name = child.message(Limits(child.pid, NAMING))
             result.mistake = name.get("mistake") if word == "message" and isinstance(name, dict) else None
-            result.note = STOPPED if word == "late" else ""
+            if word == "late":
+                result.note = STOPPED
+            elif word == "message":
+                word, told = child.message(Limits(child.pid, LOOKING))
+                keeps = word == "message" and isinstance(told, dict) and told.get("keeps") is True
+                result.note = KEEPS if keeps else ""
         return _with_output(result, child, data["printed"])
     found = dict(verdict="crashed", frames=None)
     if word == "late":

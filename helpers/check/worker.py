@@ -1,8 +1,8 @@
 """The process in which one answer is checked. Whatever the answer does dies with it.
 
 A child is forked from a server that has imported torch but never computed (see sandbox.py), or, for an
-answer that cannot be sent, from the kernel itself. It sends two messages of plain data: what `judge` found,
-then the name of the mistake.
+answer that cannot be sent, from the kernel itself. It sends messages of plain data: what `judge` found; then, if that
+is a mistake, its name, and whether something that the answer keeps between calls makes it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward w
 import torch.utils.serialization.config  # noqa: F401  the first torch.save and torch.load import it
 
 from helpers.check import guard
+from helpers.check.fresh import keeps_something
 from helpers.check.judge import Finding, judge, tried
 from helpers.check.naming import mistake
 from helpers.check.protocol import KEPT, ORPHAN, PROPERTY, WHERE, Order
@@ -65,7 +66,7 @@ def main(channel: Connection, output: Connection, dump: Connection, lab: str) ->
             _adopt(part)
         return exercise, answer
 
-    _serve(channel, both, order.seed)
+    _serve(channel, both, order.seed, order.answer)
 
 
 def forked(channel: Connection, output: int, dump: int, exercise: Spec, answer: Any, seed: int) -> None:
@@ -99,8 +100,13 @@ def _let_go_of_sockets(keep: set[int]) -> None:
     os.close(nowhere)
 
 
-def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int) -> None:
-    """Checks, sends what was found, names the mistake, and waits for its end. Messages are JSON."""
+def _serve(
+    channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int, blob: bytes | None = None
+) -> None:
+    """Checks, sends what was found, names the mistake, and waits for its end. Messages are JSON.
+
+    blob: the answer by pickle, None where it was not sent: of such a one there are no copies.
+    """
     # Taken now: the answer may replace them.
     send, dumps, write, wait_for_end = channel.send_bytes, json.dumps, os.write, signal.pause
     dump = _dump_file.fileno()
@@ -129,6 +135,11 @@ def _serve(channel: Connection, both: Callable[[], tuple[Spec, Any]], seed: int)
         except BaseException:
             name = None
         send(dumps({"mistake": name}).encode())
+        try:
+            keeps = blob is not None and keeps_something(exercise, answer, blob, seed, found)
+        except BaseException:
+            keeps = False
+        send(dumps({"keeps": keeps}).encode())
     while True:  # the kernel ends this process, with all that the answer started
         wait_for_end()
 
