@@ -69,6 +69,9 @@ RUNS = [
 STAGES = [*FORM, TESTS, *RUNS]
 # What --ci adds, the most important first.
 CHECKED = [
+    Stage(
+        "a mistake at each property goes through the check itself", [*PYTEST, *REAL_CHECK, "at_each_property"]
+    ),
     Stage("every mistake goes through the check itself", [*PYTEST, *REAL_CHECK, "finds_every_name"]),
     Stage("variants and disguises, too", [*PYTEST, *REAL_CHECK, "disguise"]),
 ]

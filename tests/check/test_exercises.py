@@ -6,6 +6,7 @@ Right answers stand in tests/labs/, a folder a lab: RIGHT = [answer, answer] in 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,14 +75,31 @@ def test_what_is_stored_is_what_the_mistakes_do(exercise: Exercise) -> None:
     assert differences(exercise) == [], f"after a change that is meant: labbook messages {exercise.id[:2]}"
 
 
-@BY_EXERCISE
-def test_the_check_itself_finds_a_name_at_each_property(exercise: Exercise) -> None:
+def says_what_the_bank_does(exercise: Exercise, names: Sequence[str]) -> None:
+    """Fails unless the check itself says of these mistakes what is found where the whole bank runs together."""
     known = reports(exercise.id)
-    names = list({report.at: name for name, report in reversed(known.items())}.values())
     found = checked(exercise, [exercise.mistakes[name].answer for name in names])
     for name, report in zip(names, found, strict=True):
         said = [short(str(without_output(one)), exercise.processes) for one in (report, known[name])]
         assert said[0] == said[1]
+
+
+def one_a_property(exercise: Exercise) -> list[str]:
+    """A mistake for each property at which one falls, in their order; before them one that is no object to be checked."""
+    falls = {report.at: name for name, report in reversed(reports(exercise.id).items())}
+    places = ["", *(prop.description for prop in exercise.properties)]
+    return [falls[at] for at in sorted(falls, key=places.index)]
+
+
+@BY_EXERCISE
+def test_the_check_itself_finds_the_name_at_the_last_property(exercise: Exercise) -> None:
+    says_what_the_bank_does(exercise, one_a_property(exercise)[-1:])
+
+
+@pytest.mark.slow
+@BY_EXERCISE
+def test_the_check_itself_finds_a_name_at_each_property(exercise: Exercise) -> None:
+    says_what_the_bank_does(exercise, one_a_property(exercise))
 
 
 @pytest.mark.slow
