@@ -16,7 +16,7 @@ from typing import TypeVar
 
 Started = TypeVar("Started")
 PATIENCE = 10.0  # seconds; on a busy machine a killed server takes a while to be gone
-IMPORTED = ["helpers.check.worker", "helpers.check.pool", "helpers.ranks.rank"]
+IMPORTED = ["helpers.check.preloaded", "helpers.check.worker", "helpers.check.pool", "helpers.ranks.rank"]
 
 
 def fork_server() -> BaseContext:

@@ -45,6 +45,18 @@ def test_a_lab_that_imports_torch_first_and_its_worker_start_at_once() -> None:
     assert said(IMPORTED.format(lab="dataloader")) == "True"
 
 
+CRASHED = """
+import sys
+from helpers.labs import autograd
+print(autograd.numerical_grad.check(lambda *given: 1 / 0).verdict, "torch._inductor.config" in sys.modules)
+"""
+
+
+def test_the_first_answer_that_raises_makes_the_kernel_import_nothing_that_takes_seconds() -> None:
+    """Such an answer is checked in a fork of the kernel, too."""
+    assert said(CRASHED) == "crashed False"
+
+
 AFTER_ITS_END = """
 from helpers.check import pool
 pool._end()
