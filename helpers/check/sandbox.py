@@ -65,9 +65,11 @@ def _in_worker(exercise: Spec, answer: Any, blob: bytes, seed: int, seconds: flo
     try:
         result = _ordered(lab, order, seconds)
     except Unbuilt:
-        return _unpicklable(exercise, answer, seed, seconds)
+        result = None  # not checked here: an error of the answer would show this one before it
     finally:
         prepare(lab)
+    if result is None:
+        return _unpicklable(exercise, answer, seed, seconds)
     if result.found and result.found["verdict"] == "crashed" and result.found.get("frames") and _can_fork():
         # It may have asked for something of the notebook that did not travel: a name looked up when it runs,
         # a registration. A fork of the kernel has all of that.
