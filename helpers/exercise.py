@@ -25,6 +25,14 @@ from helpers.notebook.objects import in_notebook, older_answer, source_of
 # Two checks in threads read one source after the other: before Python 3.11.8 and 3.12.2, `ast.parse` raises a
 # SystemError where a thread parses while a collection of garbage interrupts a different one (cpython #106905).
 _READING = threading.Lock()
+_SPEAKS_OF = {
+    "arguments": re.compile(
+        r"\b(left|leaves?|stays?) (\w+ )?(as (it|they) (is|was|are|were)|alone|unchanged)\b"
+        r"|\b(not|no|neither|nothing)\b[^.:;]* (edited|changed)\b",
+        re.I,
+    ),
+    "state": re.compile(r"\bglobal generators?\b|\bnothing else is changed\b|\bnumber of threads\b", re.I),
+}
 
 
 class Exercise(Spec):
@@ -123,16 +131,24 @@ def reported(exercise: Exercise, answer: Any, result: Result) -> Report:
         found["verdict"],
         mistake=result.mistake if result.mistake in known else None,
         seed=found.get("seed"),
-        asked=_asked(exercise, found.get("at")),
+        asked=_asked(exercise, found.get("at"), found.get("about")),
         where=tuple(places(found.get("frames") or ())),
         **text,
         **common,
     )
 
 
-def _asked(exercise: Exercise, at: str | None) -> tuple[str, ...]:
-    """The words of the docstring that the property which failed holds."""
-    return next((prop.asks for prop in exercise.properties if prop.description == at), ())
+def _asked(exercise: Exercise, at: str | None, about: str | None) -> tuple[str, ...]:
+    """The words of the docstring that the property which failed holds.
+
+    Of what each property sees beside that, those that speak of it: its own, or else the only ones of the exercise.
+    """
+    asks = next((prop.asks for prop in exercise.properties if prop.description == at), ())
+    if not about:
+        return asks
+    ours = tuple(words for words in asks if _SPEAKS_OF[about].search(words))
+    of_all = {words for prop in exercise.properties for words in prop.asks if _SPEAKS_OF[about].search(words)}
+    return ours or (tuple(of_all) if len(of_all) == 1 else ())
 
 
 def _passed(exercise: Exercise, answer: Any, common: dict[str, Any]) -> Report:

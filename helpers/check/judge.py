@@ -53,6 +53,8 @@ class Finding:
     """What one property found wrong; plain data.
 
     verdict: "wrong", "crashed" or "not attempted". observed: what a mistake is recognised by.
+    about: "arguments" that were edited, or global "state" that was left changed: every property sees that, so the words
+    of the docstring that it is there for may be about something else.
     frames: (file, line, function) of the learner's code, outermost first.
     """
 
@@ -66,6 +68,7 @@ class Finding:
     seed: int | None = None
     observed: Any = None
     frames: list[Frame] = field(default_factory=list)
+    about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         # Not dataclasses.asdict: it copies deeply, which runs code of the answer's objects.
@@ -115,6 +118,7 @@ def tried(exercise: Spec, prop: Property, answer: Any, seed: int) -> Finding | N
             got=mismatch.got,
             symptom=mismatch.symptom,
             observed=mismatch.observed,
+            about=mismatch.about,
         )
     except TimeUp:
         raise

@@ -21,14 +21,14 @@ class Mismatch(Exception):
     """Raised by a Trial when an answer does not have a property."""
 
     def __init__(
-        self, message: str, *, given: str, expected: Any, got: Any, symptom: str, observed: Any
+        self, message: str, *, given: str, expected: Any, got: Any, symptom: str, observed: Any, about: str
     ) -> None:
         super().__init__(message)
         self.message, self.given = message, given
         self.expected, self.got = (
             text if isinstance(text, str) else shown(text) for text in (expected, got)
         )  # a tensor could not go through the channel
-        self.symptom, self.observed = symptom, observed
+        self.symptom, self.observed, self.about = symptom, observed, about
 
 
 class Trial:
@@ -83,6 +83,7 @@ class Trial:
                     f"{which}: requires_grad is {value.requires_grad}, and was {requires_grad}.",
                     expected="an argument left as it was" + self._as_asked(),
                     observed="mutated",
+                    about="arguments",
                 )
             if found := difference(value.detach(), copy, rtol=0, atol=0):
                 alike = shown(copy) == shown(value.detach())  # large: the sentence says where they differ
@@ -91,6 +92,7 @@ class Trial:
                     expected="left as it was" + self._as_asked() + ("" if alike else f": {shown(copy)}"),
                     got="" if alike else shown(value.detach()),
                     observed="mutated",
+                    about="arguments",
                 )
         for place, value, items in lists:
             if len(value) != len(items) or any(a is not b for a, b in zip(value, items, strict=True)):
@@ -101,6 +103,7 @@ class Trial:
                     if len(value) != len(items)
                     else "as many entries as before, and others among them",
                     observed="mutated",
+                    about="arguments",
                 )
         return result
 
@@ -118,6 +121,7 @@ class Trial:
             ),
             expected="global state as it was before the call",
             observed=("changed", sorted(names)),
+            about="state",
         )
 
     def equal(
@@ -190,9 +194,18 @@ class Trial:
         )
 
     def fail(
-        self, message: str, *, expected: Any = "", got: Any = "", symptom: str = "", observed: Any = None
+        self,
+        message: str,
+        *,
+        expected: Any = "",
+        got: Any = "",
+        symptom: str = "",
+        observed: Any = None,
+        about: str = "",
     ) -> NoReturn:
         """Ends the property: the answer is wrong.
+
+        about: see Finding.
 
         observed: plain data on what was seen. Two answers that fail with the same message and the same
         observation at every property have made the same mistake, so tell here what tells mistakes apart.
@@ -204,6 +217,7 @@ class Trial:
             got=got,
             symptom=symptom,
             observed=(_without_numbers(message) if observed is None else observed),
+            about=about,
         )
 
 

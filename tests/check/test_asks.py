@@ -9,10 +9,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from typing import Any
 
 import pytest
+import torch
 
 import helpers
+from helpers.check.judge import judge
 from helpers.check.protocol import Result
 from helpers.course.solutions import solution_source
 from helpers.display.report import Report
@@ -183,3 +186,36 @@ def test_a_property_knows_what_it_asks() -> None:
     assert [prop.asks for prop in made.properties] == [("The double of x",), ("same shape", "same dtype")]
     found = {"verdict": "wrong", "message": "Wrong.", "at": "two"}
     assert reported(made, len, Result(found)).asked == ("same shape", "same dtype")
+
+
+def asked_of(about: str, *asks: str, others: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """What is quoted where a property that is there for `asks` finds something that every property sees."""
+    made = Exercise("11.double", "Twice", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
+    made.property("one", asks=asks)(lambda answer, trial: None)
+    made.property("two", asks=others)(lambda answer, trial: None)
+    found = {"verdict": "wrong", "message": "Wrong.", "at": "one", "about": about}
+    return reported(made, len, Result(found)).asked
+
+
+def test_of_an_edited_argument_the_words_about_it_are_quoted_or_none() -> None:
+    stays, double = "x is left as it is.", "The double of x."
+    assert asked_of("", double, stays) == (double, stays)
+    assert asked_of("arguments", double, stays) == (stays,)
+    assert asked_of("arguments", double, others=(stays,)) == (stays,)
+    assert asked_of("arguments", double, others=(stays, "y is not edited.")) == ()
+    assert asked_of("state", double, stays, others=("No global generator is moved.",)) == (
+        "No global generator is moved.",
+    )
+
+
+def test_an_edited_argument_and_changed_state_are_known_as_that() -> None:
+    def judged(answer: Any) -> str:
+        made = Exercise("11.double", "Twice", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
+        made.names = ("double",)
+        made.property("one")(lambda answer, trial: trial.call(answer, torch.ones(2)))
+        found = judge(made, answer, 1)
+        return found.about if found else "right"
+
+    assert judged(lambda x: x.add_(1)) == "arguments"
+    assert judged(lambda x: torch.rand(1)) == "state"
+    assert judged(lambda x: x + 1) == "right"
