@@ -17,7 +17,8 @@ def call_node(node: Node, grads: Sequence[Tensor | None]) -> tuple[Tensor | None
 
     grads: one for each output of the forward operation, None where nothing arrived; they are not changed.
     A C++ node is called. The node of a custom Function cannot be; its `apply` runs the Function's `backward`,
-    which expects zeros for what is missing and returns one value for each argument of `forward`.
+    which expects zeros for what is missing and returns one value for each argument of `forward`. It gets zeros
+    also where `forward` has called set_materialize_grads(False): torch lets nobody read that flag from the node.
     What the node returns is neither summed to the shape of its receiver nor cast to its dtype. No hook runs,
     saved tensors are not freed, and with grad mode on the call itself is recorded in a new graph.
     """

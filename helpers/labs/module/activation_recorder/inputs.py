@@ -112,6 +112,7 @@ TENSORS: dict[str, Callable[[Tensor], Tensor]] = {
     "zeros": torch.zeros_like,
     "no rows": lambda x: x[:0] * 2,
     "a transposed one": lambda x: x.t() * 2,
+    "one column": lambda x: x[:, :1] * 2,
     "an expanded row": lambda x: x[:1].expand(3, -1),
     "nan and inf": lambda x: torch.stack([x.new_tensor(float("nan")), x.new_tensor(float("-inf"))]),
     "a Parameter": lambda x: nn.Parameter(x.detach().clone()),

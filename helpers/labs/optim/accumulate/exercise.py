@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import is_
 from typing import Any
 
@@ -19,9 +19,11 @@ from helpers.labs.optim.accumulate.inputs import (
     batch_of,
     bytes_kept,
     described,
+    hooks_on,
     large_batch,
     new_model,
     ragged,
+    settings_of,
     with_empty_ones,
 )
 
@@ -134,10 +136,21 @@ def asks_the_loss(answer: Any, trial: Trial) -> None:
     after=(ragged_ones, asks_the_loss),
 )
 def _(answer: Any, trial: Trial) -> None:
-    for dtype in (torch.float64, torch.float32, torch.bfloat16):
-        model, loss_fn, batches = new_model(trial, dtype), loss_with(), ragged(trial, dtype=dtype)
-        trial.given(f"a model in {dtype}; {described(batches, -100)}")
+    for dtype, index, smoothing, upcast in (
+        (torch.float64, -100, 0.0, False),
+        (torch.float32, -100, 0.0, False),
+        (torch.bfloat16, -100, 0.0, False),
+        (torch.float64, 3, 0.2, False),
+        (torch.bfloat16, -100, 0.0, True),
+    ):
+        model, loss_fn = new_model(trial, dtype, upcast), loss_with(index, smoothing)
+        batches = ragged(trial, index, dtype)
+        trial.given(
+            f"a model in {dtype}{', whose logits are float32' if upcast else ''}; {described(batches, index)}"
+            + (f", label_smoothing = {smoothing}" if smoothing else "")
+        )
         want, _ = large_batch(model, loss_fn, batches)
+        same = [(x.clone(), target.clone()) for x, target in batches]
         got = trial.call(answer, model, loss_fn, batches)
         trial.true(
             isinstance(got, Tensor),
@@ -154,8 +167,8 @@ def _(answer: Any, trial: Trial) -> None:
             observed="graph" if got.grad_fn else "a leaf",
         )
         near = (1e-5, 1e-6) if dtype is torch.float64 else TOLERANCE[dtype]
-        word = loss_in_words(got, model, loss_fn, batches)
-        kind = "shape" if got.shape != () else "dtype" if got.dtype is not dtype else word
+        word = loss_in_words(got, model, loss_with(index, smoothing), same)
+        kind = "shape" if got.shape != () else "dtype" if got.dtype is not want.dtype else word
         trial.equal(
             got,
             want,
@@ -163,7 +176,9 @@ def _(answer: Any, trial: Trial) -> None:
             rtol=near[0],
             atol=near[1],
             observed=(
-                str(dtype) if kind == "dtype" else "",
+                (str(dtype) if kind == "dtype" else "")
+                + (", logits in float32" if upcast else "")
+                + (", smoothing" if smoothing else ""),
                 kind or round(got.item(), 6),
                 tuple(got.shape) if kind == "shape" else str(got.dtype),
             ),
@@ -187,6 +202,9 @@ def loss_in_words(got: Tensor, model: Any, loss_fn: nn.CrossEntropyLoss, batches
         "the sum over all targets": sums.sum(),
         "it, divided by the number of batches once more": sums.sum() / counts.sum() / len(batches),
     }
+    if loss_fn.label_smoothing:
+        plain, _ = large_batch(model, loss_with(loss_fn.ignore_index), batches)
+        words["that without label smoothing"] = plain.double()
     near = {torch.float64: 1e-5, torch.float32: 1e-4}.get(got.dtype, 2e-2)
     return next(
         (word for word, value in words.items() if torch.allclose(got.double(), value, rtol=near, atol=0)), ""
@@ -199,13 +217,47 @@ def loss_in_words(got: Tensor, model: Any, loss_fn: nn.CrossEntropyLoss, batches
     after=(ragged_ones, asks_the_loss),
 )
 def _(answer: Any, trial: Trial) -> None:
-    batches = with_empty_ones(trial)
-    trial.given(described(batches, -100))
-    model, loss_fn = new_model(trial), loss_with()
-    _, want = large_batch(model, loss_fn, batches)
-    # The loss may be NaN: cross entropy's is, where nothing counts.
-    trial.call(answer, model, loss_fn, batches)
-    grads_equal(trial, model.grads(), want)
+    for index, smoothing in ((-100, 0.0), (3, 0.1)):
+        batches = with_empty_ones(trial, index)
+        trial.given(f"{described(batches, index)}, label_smoothing = {smoothing}")
+        model, loss_fn = new_model(trial), loss_with(index, smoothing)
+        _, want = large_batch(model, loss_fn, batches)
+        # The loss may be NaN: cross entropy's is, where nothing counts.
+        trial.call(answer, model, loss_fn, batches)
+        grads_equal(trial, model.grads(), want)
+
+
+@accumulate.property(
+    "a NaN that the model makes arrives in the gradients",
+    asks="A NaN that the model makes is added like any number.",
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    model, loss_fn, batches = new_model(trial), loss_with(), ragged(trial)
+    batches[1][0].fill_(torch.nan)
+    trial.given(f"{described(batches, -100)}; the inputs of batch 1 are NaN")
+    got = trial.call(answer, model, loss_fn, batches)
+    off = [name for name in ("hidden", "out", "shift") if not found(model, name).isnan().all()]
+    trial.true(
+        not off,
+        f"A batch with targets that count gives NaN, and {', '.join(off)} got a gradient as if it were not there.",
+        expected="NaN, as in the gradient of the large batch: whoever trains has to see it",
+        got=_first(found(model, off[0])) if off else None,
+        observed="no NaN",
+    )
+    trial.true(
+        bool(got.isnan()),
+        "A batch with targets that count gives NaN, and the loss that is returned is none.",
+        expected="NaN, as in the loss of the large batch",
+        got=f"{got.item():.5g}",
+        observed="no NaN in the loss",
+    )
+
+
+def found(model: Any, name: str) -> Tensor:
+    """The gradient of a parameter, or zeros."""
+    param = model.get_parameter(name)
+    return torch.zeros_like(param) if param.grad is None else param.grad
 
 
 @accumulate.property(
@@ -302,6 +354,13 @@ def _(answer: Any, trial: Trial) -> None:
         trial.call(answer, model, loss_fn, batches)
     graphs, runs = round(kept["most"] / one, 1), len(model.log.replace("B", ""))
     trial.true(
+        model.calls >= runs,
+        "The model's forward ran, and its hooks did not.",
+        expected="model(x)",
+        got=f"forward ran {runs} times; the model was called {model.calls} times",
+        observed="past the hooks",
+    )
+    trial.true(
         model.log == "FB" * count and kept["most"] <= 1.3 * one,
         f"In order, F for a forward, f for one without a graph, B for a backward: {model.log}. At the most, "
         f"{kept['most']:,} bytes were held for backward; one batch needs {one:,}.",
@@ -324,14 +383,17 @@ def _(answer: Any, trial: Trial) -> None:
     asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
 )
 def _(answer: Any, trial: Trial) -> None:
-    for training in (False, True):
-        model, loss_fn = new_model(trial).train(training), loss_with(smoothing=0.1)
-        batches = with_empty_ones(trial) if training else ragged(trial)
+    for training, index in ((False, -100), (True, -100), (False, 3), (True, -1), (True, 0)):
+        model, loss_fn = new_model(trial).train(training), loss_with(index, smoothing=0.1)
+        batches = with_empty_ones(trial, index) if training else ragged(trial, index)
         model.part.train(not training)
         modes = ("training", "eval") if training else ("eval", "training")
-        trial.given(f"a model in {modes[0]} mode, with a part in {modes[1]} mode; {described(batches, -100)}")
+        trial.given(
+            f"a model in {modes[0]} mode, with a part in {modes[1]} mode; {described(batches, index)}"
+        )
+        needs = {name: param.requires_grad for name, param in model.named_parameters()}
         weights = copy.deepcopy(model.state_dict())
-        settings = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
+        settings = settings_of(loss_fn)
         pairs = copied(batches)
         trial.call(answer, model, loss_fn, batches)
         off = [name for name, value in model.state_dict().items() if not torch.equal(value, weights[name])]
@@ -342,19 +404,29 @@ def _(answer: Any, trial: Trial) -> None:
             got=_first(model.state_dict()[off[0]]) if off else None,
             observed="weights",
         )
-        flags = *model.modes(), model.hidden.requires_grad, model.frozen.requires_grad
         trial.true(
-            flags == (training, not training, True, False),
-            "The mode of the model or of its part, or requires_grad of a parameter, was changed.",
-            expected=_flags((training, not training, True, False)),
-            got=_flags(flags),
-            observed="mode"
-            if flags[0] != training
-            else "mode of the part"
-            if flags[1] == training
-            else "requires_grad",
+            model.modes() == (training, not training),
+            "The mode of the model or of its part was changed.",
+            expected=_modes(training, not training),
+            got=_modes(*model.modes()),
+            observed="mode" if model.training != training else "mode of the part",
         )
-        now = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
+        off = [name for name, param in model.named_parameters() if param.requires_grad != needs[name]]
+        trial.true(
+            not off,
+            f"requires_grad of {', '.join(off)} was changed.",
+            expected="parameters that are frozen or not, as they were",
+            got=", ".join(f"{name}.requires_grad={not needs[name]}" for name in off),
+            observed="requires_grad",
+        )
+        left = hooks_on(model, loss_fn)
+        trial.true(
+            not left,
+            f"Hooks are left on {', '.join(left)}.",
+            expected="no hooks, as before",
+            observed="hooks",
+        )
+        now = settings_of(loss_fn)
         trial.true(
             now == settings,
             "The loss was left with other settings.",
@@ -362,13 +434,14 @@ def _(answer: Any, trial: Trial) -> None:
             got=_settings(now, settings),
             observed="loss_fn",
         )
-        off, only_empty = edited(pairs)
+        off, only_empty = edited(pairs, index)
         trial.true(
             not off,
             f"A batch was changed: {', '.join(off)}. The next epoch reads it again.",
             expected="batches as they were",
             got=f"other numbers in {len(off)} tensor{'s' * (len(off) > 1)}",
-            observed="batches in which nothing counted" if only_empty else "batches",
+            observed=("batches in which nothing counted" if only_empty else "batches")
+            + ("" if index == -100 else ", with a different index"),
         )
         trial.true(
             not any(x.requires_grad for x, *_ in pairs),
@@ -382,20 +455,19 @@ def copied(batches: list[Batch]) -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
     return [(x, x.clone(), target, target.clone()) for x, target in batches]
 
 
-def edited(pairs: list[tuple[Tensor, Tensor, Tensor, Tensor]]) -> tuple[list[str], bool]:
+def edited(pairs: list[tuple[Tensor, Tensor, Tensor, Tensor]], index: int) -> tuple[list[str], bool]:
     """The tensors that are not as they were, in words, and whether nothing counted in any of their batches."""
     off, empty = [], []
     for place, (x, old, y, was) in enumerate(pairs):
         for what, same in (("x", torch.equal(x, old)), ("target", torch.equal(y, was))):
             if not same:
                 off.append(f"{what} of batch {place}")
-                empty.append(bool((was == -100).all()))
+                empty.append(bool((was == index).all()))
     return off, bool(off) and all(empty)
 
 
-def _flags(flags: Sequence[bool]) -> str:
-    names = "training", "part.training", "hidden.requires_grad", "frozen.requires_grad"
-    return ", ".join(f"{name}={flag}" for name, flag in zip(names, flags, strict=True))
+def _modes(model: bool, part: bool) -> str:
+    return f"training={model}, part.training={part}"
 
 
 def _settings(these: dict[str, Any], others: dict[str, Any]) -> str:
@@ -404,49 +476,119 @@ def _settings(these: dict[str, Any], others: dict[str, Any]) -> str:
 
 
 @accumulate.property(
+    "a second call with the same model and loss does as much as the first",
+    asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    model, loss_fn, batches, more = new_model(trial), loss_with(), ragged(trial), ragged(trial)
+    more.append(more[0])
+    trial.given(
+        f"two calls with one model and one loss; in the second the first batch comes again as the last: {described(more, -100)}"
+    )
+    trial.call(answer, model, loss_fn, batches)
+    before = model.grads()
+    _, own = large_batch(model, loss_with(), more)
+    trial.call(answer, model, loss_fn, more)
+    for name in ("hidden", "out", "shift"):
+        want, got = before[name] + own[name], model.grads()[name]
+        trial.true(
+            got is not None and torch.allclose(got, want, rtol=1e-5, atol=1e-7),
+            f"The second call did not add the gradient of its large batch to {name}.grad, as the first did.",
+            expected=_first(want),
+            got="None" if got is None else _first(got),
+            observed="the second call",
+        )
+
+
+@accumulate.property(
     "model, loss and batches are left as they are, too, if the model raises",
     asks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises.",
     once_right=True,
 )
 def _(answer: Any, trial: Trial) -> None:
-    model, loss_fn = new_model(trial), loss_with(smoothing=0.1)
-    batches = [
-        batch_of(trial, 2, 3),
-        (torch.zeros(2, 3, FEATURES + 1, dtype=torch.float64), batch_of(trial, 2, 3)[1]),
-    ]
-    settings = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
+    for index, error in ((-100, RuntimeError), (3, RuntimeError), (0, KeyboardInterrupt)):
+        left_after(answer, trial, index, error)
+
+
+def left_after(answer: Any, trial: Trial, index: int, error: type[BaseException]) -> None:
+    """Wrong unless all is left as it was, if the model raises this error at its second batch."""
+    model, loss_fn = new_model(trial), loss_with(index, smoothing=0.1)
+    stops = error is KeyboardInterrupt
+    wide = torch.zeros(2, 3, FEATURES + 1, dtype=torch.float64)
+    batches = [batch_of(trial, 2, 3, 2, index) for _ in range(3)]
+    batches[1] = batches[1] if stops else (wide, batches[1][1])
+    settings = settings_of(loss_fn)
     model.part.eval()
     entries, pairs = list(batches), copied(batches)
     weights = copy.deepcopy(model.state_dict())
+    needs = [param.requires_grad for param in model.parameters()]
     trial.given(
-        "the model, in training mode with a part in eval mode, raises at the second batch, which has a feature too many"
+        "the model, in training mode with a part in eval mode, raises at the second batch"
+        + (
+            ", as when somebody stops the cell: KeyboardInterrupt"
+            if stops
+            else ", which has a feature too many"
+        )
+        + f"; ignore_index = {index}"
     )
-    trial.raises(RuntimeError, lambda: answer(model, loss_fn, batches), "from the model")
+    model.stops_at = 2 if stops else None
+    trial.raises(error, lambda: answer(model, loss_fn, batches), "from the model")
+    model.stops_at = None
+    when = (
+        "KeyboardInterrupt" if stops else "an error" if index == -100 else "an error, with a different index"
+    )
     trial.true(
         model.modes() == (True, False),
         "The model raised, and was left in a different mode.",
-        expected="training=True, part.training=False",
-        got=f"training={model.training}, part.training={model.part.training}",
-        observed="mode after an error",
+        expected=_modes(True, False),
+        got=_modes(*model.modes()),
+        observed=f"mode after {when}",
     )
-    now = {name: value for name, value in vars(loss_fn).items() if not name.startswith("_")}
+    trial.true(
+        [param.requires_grad for param in model.parameters()] == needs,
+        "The model raised, and requires_grad of a parameter was left changed.",
+        expected="parameters that are frozen or not, as they were",
+        observed=f"requires_grad after {when}",
+    )
+    left = hooks_on(model, loss_fn)
+    trial.true(
+        not left,
+        f"The model raised, and hooks are left on {', '.join(left)}.",
+        expected="no hooks, as before",
+        observed=f"hooks after {when}",
+    )
+    now = settings_of(loss_fn)
     trial.true(
         now == settings,
         "The model raised, and the loss was left with other settings.",
         expected=_settings(settings, now),
         got=_settings(now, settings),
-        observed="loss_fn after an error",
+        observed=f"loss_fn after {when}",
     )
     trial.true(
         all(torch.equal(value, weights[name]) for name, value in model.state_dict().items()),
         "The model raised, and its weights were left with other numbers.",
         expected="weights as they were",
-        observed="weights after an error",
+        observed=f"weights after {when}",
     )
-    off, _ = edited(pairs)
+    off, _ = edited(pairs, index)
     trial.true(
         not off and len(batches) == len(entries) and all(map(is_, batches, entries)),
         f"The model raised, and {', '.join(off) or 'the list of batches'} was left changed.",
         expected="batches as they were",
-        observed="batches after an error",
+        observed=f"batches after {when}",
+    )
+    trial.given(
+        f"the model raised {error.__name__} in one call; the next call, with .grad None, has the first batch alone"
+    )
+    model.zero_grad()
+    _, want = large_batch(model, loss_fn, batches[:1])
+    trial.call(answer, model, loss_fn, batches[:1])
+    off = [name for name in ("hidden", "out", "shift") if not torch.allclose(found(model, name), want[name])]
+    trial.true(
+        not off,
+        f"After a call in which the model raised, the next one gave {', '.join(off)} a wrong gradient.",
+        expected=_first(want[off[0]]) if off else "",
+        got=_first(found(model, off[0])) if off else None,
+        observed=f"gradients after {when}",
     )

@@ -319,6 +319,9 @@ def one_pass(answer: Answer, trial: Trial) -> None:
         got=f"{sum(few.values())}, then {sum(many.values())}",
         observed=("operations grow", "views alone" if set(growing) <= VIEWS else "others than views"),
     )
+    params = with_gradients(trial, *[(2, 2)] * 100)
+    trial.given("100 parameters, norm_type 2.0, max_norm a third of the norm")
+    require_clipped(answer, trial, list(params), params, float(norm_of(gradients_of(params), 2.0)) / 3, 2.0)
 
 
 @clip_grad_norm_.property(

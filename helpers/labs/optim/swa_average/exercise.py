@@ -38,6 +38,8 @@ TORCHS = [
     swa_utils.get_swa_multi_avg_fn(),
 ]
 SHAPES = {"layer.weight": (3, 2), "layer.bias": (3,), "scale": (), "norm.running_mean": (3,)}
+SWAPPED = ("layer.weight", "norm.running_mean", "scale", "layer.bias")  # the same shapes in each place
+MIXED = {"layer.weight": torch.bfloat16, "layer.bias": torch.float32, "scale": torch.float64}
 INTEGERS = ("norm.num_batches_tracked", "mask", "seed")
 
 State = dict[str, Tensor]
@@ -98,6 +100,36 @@ def mean_of(states: list[State], name: str) -> Tensor:
     return torch.stack([state[name].detach().double() for state in states]).mean(0)
 
 
+def exponential(values: Tensor) -> list[Tensor]:
+    """Averages in which each state gets one and the same weight, of those that people take, against all before it."""
+    found = []
+    for weight in (
+        0.0001,
+        0.001,
+        0.01,
+        0.05,
+        0.1,
+        0.2,
+        0.25,
+        0.3,
+        0.4,
+        0.6,
+        0.7,
+        0.75,
+        0.8,
+        0.9,
+        0.95,
+        0.99,
+        0.999,
+    ):
+        for begin in (values[0], torch.zeros_like(values[0])):
+            mean = begin
+            for value in values if begin is not values[0] else values[1:]:
+                mean = mean + weight * (value - mean)
+            found.append(mean)
+    return found
+
+
 def which(got: Tensor, states: list[State], name: str) -> Any:
     """In words, what else than the mean a tensor is."""
     values = torch.stack([state[name].detach().double() for state in states])
@@ -121,7 +153,8 @@ def which(got: Tensor, states: list[State], name: str) -> Any:
         "the largest": values.amax(0),
         "the mean of the first and the last": (values[0] + values[-1]) / 2,
     }
-    for word, value in words.items():
+    words = [*words.items(), *(("an exponential average", each) for each in exponential(values))]
+    for word, value in words:
         if got.shape == value.shape and torch.allclose(got.detach().double(), value, rtol=1e-4, atol=1e-5):
             return word
     return "other numbers", [round(number, 6) for number in got.flatten().tolist()]
@@ -290,6 +323,34 @@ def _how(states: list[State], objects: list[State], before: list[State], edited:
 
 
 @swa_average.property(
+    "tied weights, and keys in a different order",
+    asks="The equal average of several state dicts, tensor by tensor.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    for tied in (True, False):
+        states = some_states(trial, 3)
+        if tied:
+            for state in states:
+                state["head.weight"] = state["layer.weight"].detach()
+            trial.given(
+                "3 states in which head.weight and layer.weight are tied: one memory, as state_dict() gives it"
+            )
+        else:
+            states[1] = {name: states[1][name] for name in SWAPPED}
+            trial.given("3 states with the same keys; those of state 1 are in a different order")
+        got = averaged(answer, trial, states, set(states[0]))
+        off = [name for name in got if difference(got[name].detach(), mean_of(states, name).float())]
+        name = off[0] if off else "scale"
+        trial.true(
+            not off,
+            f"Not the mean of the states: {', '.join(sorted(off))}.",
+            expected=mean_of(states, name).float(),
+            got=got[name],
+            observed="tied" if tied else "a different order",
+        )
+
+
+@swa_average.property(
     "the result has the dtype of the states, and its precision",
     asks=(
         "Tensors of a floating dtype are averaged.",
@@ -311,16 +372,9 @@ def _(answer: Any, trial: Trial) -> None:
             )
         )
         states = [dict(low) for _ in range(2)] + [dict(high) for _ in range(count - 2)]
-        want = mean_of(states, "layer.weight")
-        got = averaged(answer, trial, states, set(SHAPES))["layer.weight"].detach()
-        close = torch.allclose(got.double(), want, rtol=near, atol=0)
-        word = "right" if close else "off" if got.isfinite().all() else "not finite"
-        if word == "off" and torch.equal(got.to(dtype), states[-1]["layer.weight"]):
-            word = "the last state's"
-        worst = ((got.double() - want) / want).abs().max().item()
-        if word == "off" and dtype is torch.float64 and worst < 1e-6:
-            word = "as exact as float32"
-        found.append((dtype, word, got.dtype, worst, count))
+        got = averaged(answer, trial, states, set(SHAPES))
+        each = [_exact(got[name].detach(), states, name, near) for name in SHAPES]
+        found.append((dtype, *next((one for one in each if one[:2] != ("right", dtype)), each[0]), count))
     trial.given("3 and 200 states of bfloat16, 4 of float16 with large numbers, 3 of float64")
     off = [
         f"{count} states of {own}: "
@@ -340,6 +394,36 @@ def _(answer: Any, trial: Trial) -> None:
         got=f"{len(off)} of {len(found)} cases are wrong",
         observed=[(str(own), word, str(have)) for own, word, have, _, _ in found],
     )
+    states = some_states(trial, 3)
+    for state in states:
+        for name, dtype in MIXED.items():
+            state[name] = state[name].to(dtype)
+    trial.given(
+        "3 states whose tensors have different dtypes: " + ", ".join(f"{n} {d}" for n, d in MIXED.items())
+    )
+    got = averaged(answer, trial, states, set(SHAPES))
+    off = [name for name, dtype in MIXED.items() if got[name].dtype != dtype]
+    trial.true(
+        not off,
+        "In the dtype of a different tensor: "
+        + ", ".join(f"{name} in {got[name].dtype}" for name in off)
+        + ".",
+        expected="each tensor in its own dtype",
+        observed="one dtype for all",
+    )
+
+
+def _exact(got: Tensor, states: list[State], name: str, near: float) -> tuple[str, torch.dtype, float]:
+    """In words, how near a tensor of the result is to the mean; its dtype; its error, as a share of the mean."""
+    want = mean_of(states, name)
+    worst = ((got.double() - want) / want).abs().max().item()
+    close = torch.allclose(got.double(), want, rtol=near, atol=0)
+    word = "right" if close else "off" if got.isfinite().all() else "not finite"
+    if word == "off" and torch.equal(got.to(states[-1][name].dtype), states[-1][name]):
+        word = "the last state's"
+    if word == "off" and want.dtype is states[0][name].dtype and worst < 1e-6:
+        word = "as exact as float32"
+    return word, got.dtype, worst
 
 
 @swa_average.property(

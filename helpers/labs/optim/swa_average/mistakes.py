@@ -58,6 +58,78 @@ def halved_at_each_state(states: Iterable[State]) -> State:
     return average(states, add=lambda total, value, _: (total + value) / 2, mean=lambda total, _: total)
 
 
+@swa_average.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def fixed_momentum(states: Iterable[State]) -> State:
+    """Each state has one and the same weight against all before it: an exponential average, and no equal one. Perhaps the
+    momentum is a fixed number such as 0.9; with the weight 1 / count each state counts the same.
+    """
+    return average(
+        states, add=lambda mean, value, _: mean.lerp(value.to(mean), 0.1), mean=lambda mean, _: mean
+    )
+
+
+@swa_average.variant(fixed_momentum)
+def _(states: Iterable[State]) -> State:
+    return average(
+        states, add=lambda mean, value, _: mean.lerp(value.to(mean), 0.9), mean=lambda mean, _: mean
+    )
+
+
+@swa_average.variant(fixed_momentum)
+def _(states: Iterable[State]) -> State:
+    """It begins with zeros."""
+    return average(
+        states,
+        widen=lambda value: 0.1 * wide(value),
+        add=lambda mean, value, _: mean.lerp(value.to(mean), 0.1),
+        mean=lambda mean, _: mean,
+    )
+
+
+@swa_average.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def tied_weights_added_twice(states: Any) -> State:
+    """Where two weights are tied, the result is not the mean. Perhaps the sum is kept in a deep copy of a state: two tensors
+    with one memory share one in the copy, too, and each `+=` adds to both. Make each sum a tensor of its own.
+    """
+    total = copy.deepcopy(states[0])
+    floats = [name for name, value in total.items() if value.is_floating_point()]
+    for state in states[1:]:
+        for name in floats:
+            total[name] += state[name]
+    return total | {name: total[name] / len(states) for name in floats}
+
+
+@swa_average.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def matched_by_place(states: Any) -> State:
+    """Where a state has its keys in a different order, the result is not the mean. Perhaps values are matched by their place,
+    as by zip: ask each state for the key.
+    """
+    columns = zip(*(state.values() for state in states), strict=True)
+    return {
+        name: sum(map(wide, values)).div(len(values)).to(values[-1].dtype)
+        if values[-1].is_floating_point()
+        else values[-1].clone()
+        for name, values in zip(states[-1], columns, strict=True)
+    }
+
+
+@swa_average.mistake(breaks="The mean has that dtype")
+def dtype_of_the_first_tensor(states: Any) -> State:
+    """Where tensors of a state have different dtypes, some of the result have the wrong one. Perhaps one dtype, that of the first
+    tensor, was taken for all.
+    """
+    mean, dtype = average(states), next(iter(states[-1].values())).dtype
+    return {name: value.to(dtype) if value.is_floating_point() else value for name, value in mean.items()}
+
+
+@swa_average.mistake(breaks="take all of them from one state, as the last.")
+def mask_inverted(states: Any) -> State:
+    """A mask is the opposite of the last state's. Perhaps `~` or a comparison with False turned it."""
+    return average(
+        states, integer=lambda values: ~values[-1] if values[-1].dtype is torch.bool else values[-1].clone()
+    )
+
+
 @swa_average.mistake()
 def first_state_left_out(states: Iterable[State]) -> State:
     """The first state has no part in the average: it is the mean of the others. Perhaps states[1:] was averaged; or a running

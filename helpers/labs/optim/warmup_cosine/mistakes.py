@@ -359,6 +359,13 @@ def degrees_for_radians(step: int, warmup: int, total: int, floor: float) -> flo
     return cosine(min(1.0, (step - warmup) / (total - warmup)) * 180 / math.pi, floor)
 
 
+@warmup_cosine.variant(degrees_for_radians)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    if step < warmup:
+        return risen(step, warmup)
+    return floor if step >= total else cosine((step - warmup) / (total - warmup) * 180 / math.pi, floor)
+
+
 @warmup_cosine.mistake(breaks=FALL)
 def one_until_total(step: int, warmup: int, total: int, floor: float) -> float:
     """The factor stays at 1 until total, and falls to the floor in one step. Perhaps // cut off what is behind the point
@@ -505,3 +512,51 @@ def refuses_what_comes_after(step: int, warmup: int, total: int, floor: float) -
     if step > total:
         raise ValueError("the schedule has ended")
     return risen(step, warmup) if step < warmup else decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks=FALL)
+def floor_multiplied(step: int, warmup: int, total: int, floor: float) -> float:
+    """At warmup the factor is the floor, and from there it falls towards 0. Perhaps the curve was multiplied by the floor: it is to be
+    pressed together to 1 - floor, and lifted by the floor.
+    """
+    if step < warmup:
+        return risen(step, warmup)
+    return floor if step >= total else floor * cosine((step - warmup) / (total - warmup), 0.0)
+
+
+@warmup_cosine.variant(floor_multiplied)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    if step < warmup:
+        return risen(step, warmup)
+    return floor * cosine(min(1.0, (step - warmup) / (total - warmup)), 0.0)
+
+
+@warmup_cosine.mistake(breaks="to `floor` at `total`")
+def held_one_step_before_total(step: int, warmup: int, total: int, floor: float) -> float:
+    """At total the factor is still that of the step before. Perhaps the step is held at total - 1, the last one of the training:
+    the floor comes at total.
+    """
+    return risen(step, warmup) if step < warmup else decayed(min(step, total - 1), warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks=LINE)
+def rises_in_a_curve(step: int, warmup: int, total: int, floor: float) -> float:
+    """The warm-up begins too low and bends upwards: its factors are the squares of a line's. A straight line was asked for."""
+    return risen(step, warmup) ** 2 if step < warmup else decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks=FALL)
+def falls_by_a_power(step: int, warmup: int, total: int, floor: float) -> float:
+    """The factor falls fastest at the start, where half a cosine wave is flat. Perhaps a power of the way that is left was taken: a
+    polynomial or exponential schedule is a different one.
+    """
+    if step < warmup:
+        return risen(step, warmup)
+    return floor + (1 - floor) * (1 - min(1.0, (step - warmup) / (total - warmup))) ** 2
+
+
+@warmup_cosine.variant(falls_by_a_power)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    if step < warmup:
+        return risen(step, warmup)
+    return floor ** min(1.0, (step - warmup) / (total - warmup))

@@ -297,7 +297,7 @@ def counted_from_1(tensors):
 @alias_groups.mistake(breaks=RETURNED)
 def a_set_for_each_pair(tensors):
     """Indices are in more than one set. Perhaps each pair that shares a storage made a set of its own: three that share
-    one belong into one set.
+    one belong in one set.
     """
     groups = grouped(right_key)(tensors)
     pairs = [set(pair) for group in groups for pair in combinations(sorted(group), 2)]

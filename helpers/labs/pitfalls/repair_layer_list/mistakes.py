@@ -158,7 +158,7 @@ def one_number(width: int, depth: int) -> nn.Module:
 
 @repair_layer_list.mistake(breaks=SCALE)
 def scale_of_ones(width: int, depth: int) -> nn.Module:
-    """The scale begins with ones. Perhaps the factor is applied later: the 0.1 belongs into the Parameter."""
+    """The scale begins with ones. Perhaps the factor is applied later: the 0.1 belongs in the Parameter."""
     return Stack(nn.ModuleList(linears(width, depth)), nn.Parameter(torch.ones(width)))
 
 

@@ -447,7 +447,7 @@ def float64_comes_out(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool =
 
 @by_variance.mistake(breaks=DIVIDED)
 def eps_added(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
-    """The variance is too large by a small number. Perhaps it keeps a root away from 0: that belongs into a
+    """The variance is too large by a small number. Perhaps it keeps a root away from 0: that belongs in a
     normalisation, and equal entries have variance 0.
     """
     return right_var(x, dim, correction, keepdim) + 1e-5

@@ -189,7 +189,7 @@ def constraints(answer: Answer, trial: Trial) -> None:
         )
         trial.true(
             is_right,
-            "The ranges of the sizes of x are others: "
+            "The ranges of the sizes of x are different: "
             + ", ".join(f"{a} to {b}" if a != b else a for a, b in found)
             + ".",
             expected="the dynamic ones from 2 (or less) on, "

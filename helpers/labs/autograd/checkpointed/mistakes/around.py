@@ -181,7 +181,7 @@ def rng_left_rewound(fn: Fn, *args: Any) -> Tensor:
 @checkpointed.mistake()
 def rng_left_on_error(fn: Fn, *args: Any) -> Tensor:
     """fn raised in its second run, and the generator was not put back. Perhaps the line that does it stands
-    after the run of fn. It belongs into `finally`, or use `with torch.random.fork_rng():`.
+    after the run of fn. It belongs in `finally`, or use `with torch.random.fork_rng():`.
     """
     return function(how={"back": "unless it raises"})(fn, *args)
 

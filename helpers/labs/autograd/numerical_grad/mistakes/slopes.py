@@ -428,7 +428,7 @@ def all_entries_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake(breaks="A float64 tensor of the shape of x")
 def flat_result(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """The result has fewer dimensions than x. Perhaps the slopes lie in one row: they belong into the shape
+    """The result has fewer dimensions than x. Perhaps the slopes lie in one row: they belong in the shape
     of x.
     """
     return differences(fn, x, eps).flatten()

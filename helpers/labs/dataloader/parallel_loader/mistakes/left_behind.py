@@ -433,7 +433,7 @@ CLEANUP = [
         "try_begins_late",
         steps.ERROR,
         "An error in the sampler, before the first batch, leaves the workers running. Perhaps the try begins after they were "
-        "started: iter(batch_sampler) and the first tasks belong into it, too.",
+        "started: iter(batch_sampler) and the first tasks belong in it, too.",
         try_begins_late,
         (iter_outside,),
     ),

@@ -173,3 +173,16 @@ class InOrderOfStart(Right):
         super().__exit__(*error)
         for name, items in self.activations.items():
             self.activations[name] = [item for item in items if item is not None]
+
+
+@activation_recorder.mistake(breaks="After its `with` it can be entered again, and goes on or begins anew.")
+class HandlesKeptAfterAnError(Right):
+    """After a with that an error ended it cannot be entered again. Perhaps the hooks are removed there, and the list of handles, or the
+    mark that says "on", is reset only if all goes well.
+    """
+
+    def __exit__(self, *error: Any) -> Any:
+        for handle in self.handles:
+            handle.remove()
+        if error[0] is None:
+            self.handles.clear()

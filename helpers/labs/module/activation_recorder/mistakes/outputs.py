@@ -228,3 +228,13 @@ class _(Choosing):
 class _(Choosing):
     def asks(self, output: Tensor) -> bool:
         return output.grad_fn is not None
+
+
+@activation_recorder.mistake(breaks="Tensors of every dtype and shape are recorded, Parameters too.")
+class Squeezed(Right):
+    """A tensor with one column lost this dimension, and tensors of other shapes are right. Perhaps squeeze() was applied: a copy has
+    the shape of the output.
+    """
+
+    def copy(self, output: Tensor) -> Tensor:
+        return output.detach().clone().squeeze()

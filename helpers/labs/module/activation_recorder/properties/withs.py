@@ -20,6 +20,7 @@ from helpers.labs.module.activation_recorder.exercise import (
 from helpers.labs.module.activation_recorder.inputs import (
     NO_TENSORS,
     TENSORS,
+    Boom,
     Kinds,
     changed,
     hooks_on,
@@ -56,6 +57,43 @@ def entered_again(answer: Any, trial: Trial) -> None:
         expected="one for each call: 1, 1, 1 or 1, 2, 3",
         got=", ".join(map(str, counts)),
         observed=("in a row", counts),
+    )
+    _no_more_hooks(trial, model, before)
+
+
+@activation_recorder.property(
+    "entered again after an error, it records again",
+    once_right=True,
+    asks=(
+        "The same after an error, which comes out; what was recorded before it is kept.",
+        "After its `with` it can be entered again, and goes on or begins anew.",
+    ),
+)
+def entered_after_an_error(answer: Any, trial: Trial) -> None:
+    model, x, recorder = made(answer, trial)
+    before = hooks_on(model)
+    trial.given("one recorder: a with in which forward raises, then a with and one call")
+    model.raises = Boom
+    with contextlib.suppress(Boom), recorder:
+        model(x)
+    model.raises = None
+    try:
+        with recorder:
+            out = model(x)
+    except Exception as error:
+        trial.fail(
+            f"Entered again, after a with that an error had ended, it raised {type(error).__name__}: {error}",
+            expected="a recorder that records again",
+            got=type(error).__name__,
+            observed="raised",
+        )
+    found = heads(recorder, trial)
+    trial.true(
+        len(found) == 1 and torch.equal(found[0].detach(), out.detach()),
+        "The call after an error, in a new with, has not been recorded once.",
+        expected=f"the one entry of activations['head'] is {row(out)}",
+        got=f"{len(found)} entries",
+        observed=("entries", len(found)),
     )
     _no_more_hooks(trial, model, before)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from helpers.check.spec import returned
 from helpers.labs.optim.accumulate.exercise import accumulate
@@ -195,6 +197,145 @@ def batch_edited(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor
 @accumulate.mistake(
     breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
 )
+def ignored_targets_recoded(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor:
+    """With an ignore_index other than -100, tensors of a batch hold different numbers after the call: the next epoch trains on them.
+    With -100 they stay. Perhaps the ignored targets were set to -100 in place.
+    """
+    for _, target in batches:
+        target[target == loss_fn.ignore_index] = -100
+    return weighted(model, nn.CrossEntropyLoss(label_smoothing=loss_fn.label_smoothing), batches)
+
+
+@accumulate.variant(ignored_targets_recoded)
+def _(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor:
+    """Only where they are one of the classes, so that a count of what is 0 or more is right."""
+    for _, target in batches:
+        if loss_fn.ignore_index >= 0:
+            target[target == loss_fn.ignore_index] = -1
+    own = nn.CrossEntropyLoss(
+        ignore_index=min(loss_fn.ignore_index, -1), label_smoothing=loss_fn.label_smoothing
+    )
+    return weighted(model, own, batches)
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def recoded_after_an_error(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor:
+    """Where the model raises and ignore_index is not -100, the batches are left changed. Perhaps ignored targets are set to -100 in
+    place, and set back only if all goes well.
+    """
+    places = [target == loss_fn.ignore_index for _, target in batches]
+    for (_, target), place in zip(batches, places, strict=True):
+        target[place] = -100
+    result = weighted(model, nn.CrossEntropyLoss(label_smoothing=loss_fn.label_smoothing), batches)
+    for (_, target), place in zip(batches, places, strict=True):
+        target[place] = loss_fn.ignore_index
+    return result
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def reduction_lost_on_a_stop(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """Where somebody stops the call, the loss has different settings afterwards; after a RuntimeError it has not. Perhaps they are
+    put back in an `except`: KeyboardInterrupt is no Exception, and only `finally` sees all.
+    """
+    count = sum(counts_of(batches, loss_fn.ignore_index))
+    before, loss_fn.reduction, total = loss_fn.reduction, "sum", []
+    try:
+        for x, target in batches:
+            loss = loss_fn(model(x), target) / count
+            loss.backward()
+            total.append(loss.detach())
+    except Exception:
+        loss_fn.reduction = before
+        raise
+    loss_fn.reduction = before
+    return torch.stack(total).sum()
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def mode_lost_on_a_stop(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """Where somebody stops the call, the model is left in a different mode; after a RuntimeError it is not. Perhaps the modes are
+    put back in an `except`: KeyboardInterrupt is no Exception, and only `finally` sees all.
+    """
+    modes = {part: part.training for part in model.modules()}
+    try:
+        result = weighted(model.eval(), loss_fn, batches)
+    except Exception:
+        for part, mode in modes.items():
+            part.training = mode
+        raise
+    for part, mode in modes.items():
+        part.training = mode
+    return result
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def error_swallowed(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The model raised, and whoever called heard nothing of it. Perhaps an `except` goes on with the next batch: the gradient lacks
+    a part, and nobody knows.
+    """
+    counts, total = counts_of(batches, loss_fn.ignore_index), []
+    for (x, target), count in zip(batches, counts, strict=True):
+        try:
+            if count:
+                loss = loss_fn(model(x), target) * (count / sum(counts))
+                loss.backward()
+                total.append(loss.detach())
+        except RuntimeError:
+            continue
+    return torch.stack(total).sum()
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def list_lost_on_an_error(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor:
+    """Where the model raises, the batches are left changed. Perhaps they are taken out of their list, and put back only if all
+    goes well.
+    """
+    kept = list(batches)
+    counts, total = counts_of(kept, loss_fn.ignore_index), []
+    for count in counts:
+        x, target = batches.pop(0)
+        if count:
+            loss = loss_fn(model(x), target) * (count / sum(counts))
+            loss.backward()
+            total.append(loss.detach())
+    batches.extend(kept)
+    return torch.stack(total).sum()
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
+def hooks_left(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor:
+    """Hooks are left on the model, its parameters or the loss. Perhaps they scale a gradient: they act in all that comes after the
+    call. Remove each in a `finally`; a loss can be scaled without them.
+    """
+    counts, share = counts_of(batches, loss_fn.ignore_index), [0.0]
+    for param in model.parameters():
+        if param.requires_grad:
+            param.register_hook(lambda grad: grad * share[0])
+    total = []
+    for (x, target), count in zip(batches, counts, strict=True):
+        if count:
+            share[0] = count / sum(counts)
+            loss = loss_fn(model(x), target)
+            loss.backward()
+            total.append(loss.detach() * share[0])
+    return torch.stack(total).sum()
+
+
+@accumulate.mistake(
+    breaks="model (mode, weights), loss_fn and the batches are left as they are, also when the model raises."
+)
 def empty_batch_edited(model: nn.Module, loss_fn: Any, batches: list[Batch]) -> Tensor:
     """A batch in which nothing counted holds other numbers than before, and no other batch does. Perhaps a target was put into it,
     so that its mean is no NaN: the next call counts it.
@@ -261,13 +402,35 @@ def mode_lost_on_an_error(model: nn.Module, loss_fn: Any, batches: Iterable[Batc
 )
 @torch.no_grad()
 def step_taken(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
-    """The weights are others after the call. Perhaps a step was taken: that is the caller's, with an optimizer of their own."""
+    """The weights are different after the call. Perhaps a step was taken: that is the caller's, with an optimizer of their own."""
     with torch.enable_grad():
         result = weighted(model, loss_fn, batches)
     for param in model.parameters():
         if param.grad is not None:
             param.sub_(param.grad, alpha=0.01)
     return result
+
+
+@accumulate.mistake(breaks="The result is that loss: a 0-d tensor in the dtype of the loss, without a graph.")
+def result_without_smoothing(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The gradients are those of a loss with label smoothing, and the loss that is returned is without it. Perhaps it is computed
+    once more, with cross_entropy: add up the losses that backward went through.
+    """
+    counts, total = counts_of(batches, loss_fn.ignore_index), 0
+    for (x, target), count in zip(batches, counts, strict=True):
+        if count:
+            logits, index = model(x), loss_fn.ignore_index
+            (loss_fn(logits, target) * (count / sum(counts))).backward()
+            total += cross_entropy(logits.detach(), target, ignore_index=index, reduction="sum")
+    return total / sum(counts)
+
+
+@accumulate.mistake(breaks="The result is that loss: a 0-d tensor in the dtype of the loss, without a graph.")
+def dtype_of_the_parameters(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """Where a model in bfloat16 makes logits in float32, the result has a different dtype than the loss. Perhaps it was given the
+    dtype of the inputs or of the parameters.
+    """
+    return weighted(model, loss_fn, batches).to(next(model.parameters()).dtype)
 
 
 @accumulate.mistake(breaks="The result is that loss: a 0-d tensor in the dtype of the loss, without a graph.")
@@ -288,6 +451,30 @@ def shape_of_one(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Te
 def last_part_returned():
     """What comes back is the last batch's part of the loss. Perhaps the parts are not added up."""
     return returning(lambda losses, counts: (losses[-1] * shares(counts)[-1]).detach())
+
+
+@accumulate.mistake(
+    breaks="The model runs once a batch, and each batch's backward follows at once: what is held for backward is never more than one batch's."
+)
+def on_a_copy(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The model ran less often than there are batches. Perhaps a copy of it ran: what the model counts itself, as BatchNorm does,
+    is then not counted, and the weights are in memory twice.
+    """
+    twin = copy.deepcopy(model)
+    twin.zero_grad()
+    result = weighted(twin, loss_fn, batches)
+    for param, own in zip(model.parameters(), twin.parameters(), strict=True):
+        if own.grad is not None:
+            param.grad = own.grad if param.grad is None else param.grad + own.grad
+    return result
+
+
+@accumulate.mistake(breaks="`loss_fn(model(x), target)`")
+def forward_called(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """The model's forward runs, and the hooks that somebody has registered on it do not. Perhaps model.forward(x) is called: model(x)
+    runs both.
+    """
+    return weighted(model.forward, loss_fn, batches)
 
 
 @accumulate.mistake(

@@ -82,6 +82,42 @@ def one_where_nothing_counts():
     return weighted_by(lambda batches, counts: [n / sum(max(1, each) for each in counts) for n in counts])
 
 
+@accumulate.mistake(breaks="A NaN that the model makes is added like any number.")
+def nan_losses_skipped(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """A batch whose targets count gives NaN, and it is left out without a word. Perhaps isnan() or isfinite() decides which batch has
+    nothing that counts: a model that has diverged looks the same. Count the targets.
+    """
+    counts, total = counts_of(batches, loss_fn.ignore_index), []
+    for (x, target), count in zip(batches, counts, strict=True):
+        loss = loss_fn(model(x), target)
+        if not loss.isnan():
+            (loss * (count / sum(counts))).backward()
+            total.append(loss.detach() * (count / sum(counts)))
+    return torch.stack(total).sum()
+
+
+@accumulate.variant(nan_losses_skipped)
+def _(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    result = weighted(model, loss_fn, batches)
+    for param in model.parameters():
+        if param.grad is not None:
+            param.grad.nan_to_num_()
+    return result
+
+
+@accumulate.mistake(breaks="A NaN that the model makes is added like any number.")
+def nan_left_out_of_the_loss(model: nn.Module, loss_fn: Any, batches: Iterable[Batch]) -> Tensor:
+    """A batch whose targets count gives NaN: the gradients hold it, and the loss that is returned does not. Perhaps nan_to_num or
+    nansum makes a 0 of it: the log of a model that has diverged looks fine.
+    """
+    counts, total = counts_of(batches, loss_fn.ignore_index), []
+    for (x, target), count in zip(batches, counts, strict=True):
+        loss = loss_fn(model(x), target).nan_to_num() * (count / sum(counts))
+        loss.backward()
+        total.append(loss.detach())
+    return torch.stack(total).sum()
+
+
 @built.mistake()
 def size_of_the_first_batch():
     """Every batch was taken to be as large as the first one. The last batch of an epoch is smaller."""
