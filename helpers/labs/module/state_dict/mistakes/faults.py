@@ -315,6 +315,14 @@ class _(Load):
 
 @loads.variant(UnexpectedUnseen)
 class _(Load):
+    """The first part of the key decides: a name of a child, also of one that is None."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return [key for key in Load.unexpected(self, module, sd) if key.split(".")[0] not in module._modules]
+
+
+@loads.variant(UnexpectedUnseen)
+class _(Load):
     """What is None in the file is passed over."""
 
     def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
