@@ -528,7 +528,7 @@ class NoTensorMade(Load):
 
 @loads.mistake()
 class NoneTakenForMissing(Load):
-    """Of the values that are no tensor, some were not told with strict=False: perhaps get(key) gives None for a key that
+    """Of the values that are no tensor, some were not told: perhaps get(key) gives None for a key that
     the file has, with None as its value, too. Ask `key in sd`.
     """
 

@@ -300,7 +300,7 @@ def nothing_put(answer: Any, trial: Trial) -> None:
         not words and outline(module) == shape,
         "; ".join(words or ["The module has other entries now"]) + ".",
         expected=f"unexpected: {sorted(extra)}, and what is None stays None",
-        got=f"unexpected: {unexpected}; m = Node({outline(module)})",
-        observed=("gaps", filled, silent),
+        got=f"unexpected: {unexpected}; missing: {missing}; m = Node({outline(module)})",
+        observed=("gaps", filled, silent, missing),
     )
     trial.equal(missing, [], "missing")
