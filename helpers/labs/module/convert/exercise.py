@@ -373,7 +373,7 @@ def as_they_were(answer: Any, trial: Trial) -> None:
 
 @convert.property(
     "what is no entry is left alone: a plain tensor, a list of modules",
-    asks="What is no entry is left alone: a plain tensor attribute, a list of modules.",
+    asks="What is no entry is left alone: a plain tensor attribute, a list of modules, the mode.",
 )
 def no_entries(answer: Any, trial: Trial) -> None:
     module = model(trial.generator)

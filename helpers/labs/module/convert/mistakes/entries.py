@@ -424,7 +424,9 @@ def listed_too(self: Convert, module: nn.Module) -> None:
                     Convert.whole(self, other)
 
 
-@conversions.mistake(breaks="What is no entry is left alone: a plain tensor attribute, a list of modules.")
+@conversions.mistake(
+    breaks="What is no entry is left alone: a plain tensor attribute, a list of modules, the mode."
+)
 class ListedModulesConverted(Convert):
     """A module in a Python list was converted, too. torch does not look into lists: it knows children only, and a list of
     children is an nn.ModuleList.
@@ -510,7 +512,9 @@ class _(Convert):
                 self.buffer(part, name, value)
 
 
-@conversions.mistake(breaks="What is no entry is left alone: a plain tensor attribute, a list of modules.")
+@conversions.mistake(
+    breaks="What is no entry is left alone: a plain tensor attribute, a list of modules, the mode."
+)
 class ModeChanged(Convert):
     """The mode of a module is not what it was. Perhaps eval() or train() was called: no dtype depends on it, and who goes on
     training does not notice.
