@@ -59,7 +59,18 @@ def called(answer: Any, trial: Trial, module: nn.Module, fn: Fn) -> Any:
 def kind_of(module: nn.Module, want: dict[str, Tensor], off: list[str]) -> list[Any]:
     """The wrong entries with the dtype that they have, for telling mistakes apart."""
     now = holders(module)
-    return [(name, str(now[name].dtype) if name in now else "gone") for name in off]
+    found = [(name, str(now[name].dtype) if name in now else "gone") for name in off]
+    return [*found, "and new names with dots"] if dotted(module) else found
+
+
+def dotted(module: nn.Module) -> list[str]:
+    """Entries whose names have dots: no module registers such a one."""
+    return [
+        name
+        for part in module.modules()
+        for name in (*part._parameters, *part._buffers)
+        if "." in name  # a path, stored as if it were a name
+    ]
 
 
 def says(trial: Trial, module: nn.Module, want: dict[str, Tensor], names: set[str], what: str) -> None:
@@ -75,14 +86,19 @@ def says(trial: Trial, module: nn.Module, want: dict[str, Tensor], names: set[st
     most = 3 if values else len(off)  # numbers are long
     trial.true(
         not off,
-        f"{', '.join(map(repr, off))} {'are' if len(off) > 1 else 'is'} not what fn makes of {what}.",
+        f"{', '.join(map(repr, off))} {'are' if len(off) > 1 else 'is'} not what fn makes of {what}."
+        + (
+            f" A module has new entries: {', '.join(map(repr, dotted(module)[:3]))}."
+            if dotted(module)
+            else ""
+        ),
         expected=", ".join(need[:most]),
         got=", ".join(have[:most]),
         observed=kind_of(module, want, off),
     )
 
 
-INTEGERS = {"block.num_batches_tracked", "block.index"}
+INTEGERS = {"block.num_batches_tracked", "block.index", "block.table"}
 
 
 def parameters_of(module: nn.Module) -> set[str]:
@@ -198,7 +214,7 @@ def objects(answer: Any, trial: Trial) -> None:
 def tied(answer: Any, trial: Trial) -> None:
     g = trial.generator
     weight = parameter(3, 2, generator=g)
-    shared = node({"s": parameter(2, generator=g)}, {"m": buffer(2, generator=g)})
+    shared = node({"s": parameter(2, generator=g)}, {"mean": buffer(2, generator=g)})
     children = {"encoder": node({"w": weight}), "a": shared, "b": shared}
     module = node({"first": weight, "second": weight}, children=children)
     want = wanted(module, to_double)
@@ -226,7 +242,8 @@ def buffers(answer: Any, trial: Trial) -> None:
     shared = buffer(2, generator=trial.generator)
     inner = node(buffers={"c": buffer(2, generator=trial.generator)})
     module = node(
-        buffers={"m": shared}, children={"twin": node(buffers={"n": shared}), "a": inner, "b": inner}
+        buffers={"mu": shared, "again": shared},
+        children={"twin": node(buffers={"nu": shared}), "a": inner, "b": inner},
     )
     want = wanted(module, to_double)
     called(answer, trial, module, to_double)
@@ -356,13 +373,15 @@ def as_they_were(answer: Any, trial: Trial) -> None:
 
 @convert.property(
     "what is no entry is left alone: a plain tensor, a list of modules",
-    asks="What is no entry is left alone: a plain tensor attribute, a list of modules.",
+    asks="What is no entry is left alone: a plain tensor attribute, a list of modules, the mode.",
 )
 def no_entries(answer: Any, trial: Trial) -> None:
     module = model(trial.generator)
     hidden = node({"w": parameter(2, generator=trial.generator)})
     plain = module.block.plain = buffer(3, generator=trial.generator)
     module.listed, value = [hidden], plain.clone()
+    module.block.training = False
+    others = no_entries_of(module)
     called(answer, trial, module, to_double)
     touched = [] if module.block.plain is plain and same(plain, value) else ["the plain tensor attribute"]
     touched += [] if hidden.w.dtype == torch.float32 else ["a module in a Python list"]
@@ -371,6 +390,29 @@ def no_entries(answer: Any, trial: Trial) -> None:
         f"Converted, too: {' and '.join(touched)}. In torch it is left behind in the old dtype, and on the old device.",
         observed=touched,
     )
+    now = no_entries_of(module)
+    moved = sorted(
+        name
+        for name, was in others.items()
+        if name not in now or not (now[name] is was or (not isinstance(was, Tensor) and now[name] == was))
+    )
+    trial.true(
+        not moved,
+        f"{', '.join(moved[:4])}: changed. The model was in training mode, and m.block in eval mode.",
+        expected=", ".join(f"{name}: {shown(others[name], 60)}" for name in moved[:4]),
+        got=", ".join(f"{name}: {shown(now.get(name, 'gone'), 60)}" for name in moved[:4]),
+        observed=("attributes", sorted({name.rpartition(".")[2] for name in moved})),
+    )
+
+
+def no_entries_of(module: nn.Module) -> dict[str, Any]:
+    """The attributes of all modules but their entries: the mode is one."""
+    return {
+        f"{path or 'm'}.{name}": value
+        for path, part in module.named_modules()
+        for name, value in vars(part).items()
+        if name not in ("_parameters", "_buffers", "_modules")
+    }
 
 
 @convert.property(

@@ -23,19 +23,27 @@ def doubled(t: Tensor) -> Tensor:
     return t * 2
 
 
+def integers(g: torch.Generator) -> Tensor:
+    """Two large ones: with and without a dimension, entries differ in their kind alone."""
+    return torch.stack([counter(g), counter(g)])
+
+
 def model(g: torch.Generator, *, gradients: bool = True) -> Node:
-    """Nested; a frozen parameter, an integer parameter and buffer, half and double ones, buffers that are not saved, gradients on some."""
+    """Nested; a frozen parameter, integers and floats with and without dimensions, half and double ones, buffers that are not saved, gradients on some."""
     leaf = node({"w": parameter(2, 1, generator=g)}, unsaved={"cache": buffer(2, generator=g)})
     block = node(
         {
             "w": parameter(3, generator=g),
             "frozen": parameter(1, 3, generator=g, requires_grad=False),
-            "index": nn.Parameter(counter(g), requires_grad=False),
+            "index": nn.Parameter(integers(g), requires_grad=False),
+            "gain": parameter(generator=g),
             "short": nn.Parameter(torch.randn(2, generator=g).half()),
         },
         {
             "mean": buffer(3, generator=g),
             "num_batches_tracked": counter(g),
+            "table": integers(g),
+            "level": buffer(generator=g),
             "wide": buffer(2, generator=g).double(),
         },
         {"mask": buffer(2, generator=g)},

@@ -69,7 +69,9 @@ def listed(answer: Any, trial: Trial, module: nn.Module, kind: str, which: str =
                 "What comes is no pair (name, member).",
                 expected="a tuple of a str and a member",
                 got=shown(pair),
-                observed=("pair", type(pair).__name__),
+                observed=("pair", [type(item).__name__ for item in pair])
+                if isinstance(pair, tuple)
+                else ("pair", type(pair).__name__),
             )
     return pairs
 
@@ -102,7 +104,7 @@ def deep(trial: Trial) -> Node:
     g = trial.generator
     inner = node({"w": parameter(2, 3, generator=g)}, {"mean": buffer(3, generator=g)})
     left = node({"w": parameter(3, generator=g), "b": parameter(generator=g)}, children={"inner": inner})
-    right = node({"w": parameter(1, 2, generator=g)}, {"n": buffer(generator=g), "m": buffer(2, generator=g)})
+    right = node({"w": parameter(1, 2, generator=g)}, {"n": buffer(generator=g), "k": buffer(2, generator=g)})
     return node(
         {"scale": parameter(4, generator=g)},
         {"seen": buffer(1, generator=g)},
@@ -128,7 +130,7 @@ def pairs(answer: Any, trial: Trial) -> None:
 )
 def once_more(answer: Any, trial: Trial) -> None:
     g = trial.generator
-    module = node({"w": parameter(2, generator=g)}, {"m": buffer(1, generator=g)}, children={"c": node()})
+    module = node({"w": parameter(2, generator=g)}, {"k": buffer(1, generator=g)}, children={"c": node()})
     for kind in KINDS:
         try:
             first, second = ([name for name, _ in islice(answer(module, kind), 2000)] for _ in range(2))
@@ -149,7 +151,10 @@ def once_more(answer: Any, trial: Trial) -> None:
 
 @named_members.property(
     "a module's own members first, then child after child, each with all below it; names with dots",
-    asks="First a module's own, in the order of its dict, then child after child, each with all below it.",
+    asks=(
+        "What named_parameters, named_buffers and named_modules yield, by one generator.",
+        "First a module's own, in the order of its dict, then child after child, each with all below it.",
+    ),
 )
 def order(answer: Any, trial: Trial) -> None:
     as_torch(answer, trial, deep(trial))
@@ -172,7 +177,7 @@ def every_entry(answer: Any, trial: Trial) -> None:
 
 @named_members.property(
     "what is None is left out",
-    asks="Entries that are None are left out;",
+    asks="Entries that are None are left out; nothing else is: no frozen parameter, no empty container.",
 )
 def none_left_out(answer: Any, trial: Trial) -> None:
     g = trial.generator
@@ -180,7 +185,7 @@ def none_left_out(answer: Any, trial: Trial) -> None:
     children = {"off": None, "on": child}
     module = node(
         {"w": None, "v": parameter(2, generator=g)},
-        {"n": None, "m": buffer(1, generator=g)},
+        {"n": None, "k": buffer(1, generator=g)},
         children=children,
     )
     as_torch(answer, trial, module)
@@ -496,6 +501,7 @@ def watched(root: nn.Module) -> Iterator[set[nn.Module]]:
 def own_work(answer: Any, trial: Trial) -> None:
     module = deep(trial)
     names = ("parameters", "buffers", "modules", "children")
+    trial.given(f"named_members(m, kind) for each kind; calls are watched; m = Node({outline(module)})")
     functions = [getattr(nn.Module, f"{start}{name}") for start in ("", "named_") for name in names]
     with calls_to(*functions, nn.Module._named_members, nn.Module.state_dict) as seen:
         for kind in KINDS:
@@ -505,6 +511,7 @@ def own_work(answer: Any, trial: Trial) -> None:
         not called,
         f"The answer calls {', '.join(called)}, which the exercise builds again.",
         expected="a walk over _parameters, _buffers and _modules",
+        got=f"calls of {', '.join(called)}",
         observed="torch's own",
     )
 

@@ -27,6 +27,7 @@ from helpers.labs.optim.optimizer_state.inputs import (
     kind_of_key,
     moved_names,
     newly_built,
+    not_plain,
     off_options,
     off_places,
     off_values,
@@ -123,7 +124,7 @@ def _(answer: Any, trial: Trial) -> None:
         trial.given(f"{kind} in mid-run, saved twice")
         before, groups = standing(opt), [list(group["params"]) for group in opt.param_groups]
         first = copied(written(answer, trial, opt))
-        now = [list(group["params"]) for group in opt.param_groups]
+        now = [list(group.get("params", ["no key"])) for group in opt.param_groups]
         kept = [len(group) for group in now] == [len(group) for group in groups] and all(
             map(is_same_object, sum(now, []), sum(groups, []))
         )
@@ -131,15 +132,19 @@ def _(answer: Any, trial: Trial) -> None:
             kept,
             "After optimizer_state_dict the groups of the optimizer itself no longer hold its parameters as before.",
             expected="the Parameter objects, as before",
-            got=[[type(item).__name__ for item in group] for group in now],
-            observed=("other parameters", [[type(item).__name__ for item in group] for group in now]),
+            got=[_types(group) for group in now],
+            observed=("other parameters", [_types(group) for group in now]),
         )
-        changed = [part for part, value in standing(opt).items() if not same(value, before[part])]
+        after = standing(opt)
+        changed = [part for part, value in after.items() if not same(value, before[part])]
+        pairs = enumerate(zip(before["states"], after["states"], strict=True))
+        gained = [place for place, (was, is_now) in pairs if was is None and is_now is not None]
         trial.true(
             not changed,
-            f"optimizer_state_dict changed the optimizer itself: its {' and '.join(changed)}.",
+            f"optimizer_state_dict changed the optimizer itself: its {' and '.join(changed)}."
+            + (f" Parameters {gained} have an entry in opt.state now." if gained else ""),
             expected="the same values in opt.param_groups and opt.state, and no new entries",
-            observed=("changed", changed),
+            observed=("changed", changed, gained),
         )
         foreign = [type(key).__name__ for key in opt.state if not any(key is p for p in sum(groups, []))]
         trial.true(not foreign, "opt.state has gained a key.", got=foreign, observed=("keys", foreign))
@@ -239,6 +244,10 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
+def _types(group: list[Any]) -> Any:
+    return 'no key "params"' if group == ["no key"] else [type(item).__name__ for item in group]
+
+
 def is_same_object(one: Any, other: Any) -> bool:
     return one is other
 
@@ -265,7 +274,7 @@ def _(answer: Any, trial: Trial) -> None:
                     "The dict does not come through torch.save and torch.load(weights_only=True).",
                     expected="plain data: dicts, lists, numbers, texts, None and tensors",
                     got=why_no_file(error),
-                    observed=("no plain data", "defaultdict" in str(error)),
+                    observed=("no plain data", not_plain(written(answer, trial, opt))),
                 )
             raise
         new = newly_built(trial, kind)
@@ -485,16 +494,19 @@ def _dtypes(answer: Any, trial: Trial, kind: str, dtype: torch.dtype) -> list[tu
     asks="`sd` is left as it is, and shares no memory with `opt` afterwards.",
 )
 def _(answer: Any, trial: Trial) -> None:
-    for kind in KINDS:
-        opt, sd = newly_built(trial, kind), file_in_mid_run(trial, kind)
+    for kind, dtype in ((kind, dtype) for dtype in (torch.float32, torch.float64) for kind in KINDS):
+        opt, sd = newly_built(trial, kind, dtype), file_in_mid_run(trial, kind)
         before = copied(sd)
-        trial.given(f"{kind}: one dict, loaded into an optimizer, which then trains on")
+        trial.given(
+            f"{kind}: one dict of float32 parameters, loaded for parameters of {dtype}; then training goes on"
+        )
         trial.call(answer[1], opt, sd)
+        parts = [part for part in before if part not in sd or not same(sd[part], before[part])]
         trial.true(
             same(sd, before),
-            "load_optimizer_state changed the dict that it was given.",
+            f"load_optimizer_state changed the dict that it was given, under {' and '.join(map(repr, parts))}.",
             expected="a dict that can be loaded once more",
-            observed="the file changed",
+            observed=("the file changed", parts, str(dtype)),
         )
         both = shared_with(sd["state"], [*opt.state.values()]) + shared_with(
             sd["param_groups"], opt.param_groups

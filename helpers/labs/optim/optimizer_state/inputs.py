@@ -217,7 +217,7 @@ def standing(opt: Optimizer) -> dict[str, Any]:
 def off_places(got: dict[Any, Any], want: dict[int, dict[str, Any]]) -> list[tuple[int, str]]:
     """At which places what differs."""
     found = []
-    for place, values in want.items():
+    for place, values in sorted(want.items(), key=lambda item: item[0] if isinstance(item[0], int) else -1):
         have = got.get(place)
         if not isinstance(have, dict):
             found.append((place, "no state"))
@@ -266,6 +266,18 @@ def why_no_file(error: Exception) -> str:
     if found := re.search(r"GLOBAL (\S+)", str(error)):
         return f"torch.load with weights_only=True does not know {found[1]}"
     return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+
+
+def not_plain(value: Any) -> list[str]:
+    """The classes of what is no plain data in it."""
+    if isinstance(value, dict):
+        inner = [name for item in [*value.keys(), *value.values()] for name in not_plain(item)]
+    elif isinstance(value, list | tuple):
+        inner = [name for item in value for name in not_plain(item)]
+    else:
+        inner = []
+    known = (dict, list, tuple, int, float, bool, str, type(None), Tensor, Parameter)
+    return sorted({*inner, *([] if type(value) in known else [type(value).__name__])})
 
 
 def moved_names(now: dict[str, Any], before: dict[str, Any]) -> list[str]:

@@ -41,7 +41,7 @@ class _Scale(nn.Module):
         self.temperature = nn.Parameter(torch.empty(()))
         self.queries = nn.Parameter(torch.empty(4, 3))
         self.row, self.column = nn.Parameter(torch.empty(1, 3)), nn.Parameter(torch.empty(3, 1))
-        self.nothing = nn.Parameter(torch.empty(0, 3))
+        self.empty = nn.Parameter(torch.empty(0, 3))
 
 
 class _Lists(nn.Module):
@@ -130,7 +130,7 @@ _BUILT: dict[str, tuple[str, Callable[[], nn.Module]]] = {
     ),
     "bare": (
         "a module with parameters of its own: gamma (3,), temperature (), queries (4, 3), row (1, 3), column (3, 1), "
-        "nothing (0, 3), beside a Linear",
+        "empty (0, 3), beside a Linear",
         _Scale,
     ),
     "list": (

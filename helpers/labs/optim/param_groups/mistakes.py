@@ -43,8 +43,8 @@ def by_the_ending_bias(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake()
 def by_the_word_bias(model: nn.Module, weight_decay: float) -> list[dict]:
-    """The weights of norms and of PReLU are in the group that decays. Perhaps the word bias in the name decides, which
-    finds an LSTM's biases, and not these.
+    """The weights of norms and of PReLU are in the group that decays. Perhaps words in the name decide, such as bias: they
+    find an LSTM's biases, and not these.
     """
     return _grouped(_trained(model), weight_decay, lambda name, param: "bias" not in name)
 
@@ -75,8 +75,8 @@ _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.LayerNorm, nn.Instanc
 
 @param_groups.mistake()
 def by_module_type(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Parameters of an LSTM are in no group, or weights are in the wrong one: perhaps only some types of modules are
-    asked, or only for `weight` and `bias`. What is in no group no optimizer ever moves.
+    """Parameters of some layers are in no group, or in the wrong one. Perhaps only some types of modules are asked, or only
+    for `weight` and `bias`. What is in no group no optimizer ever moves.
     """
     pairs = [
         (name, param)
@@ -105,6 +105,23 @@ def _(model: nn.Module, weight_decay: float) -> list[dict]:
     ]
 
 
+@param_groups.variant(by_module_type)
+def _(model: nn.Module, weight_decay: float) -> list[dict]:
+    """As minGPT: all biases, the weights of some norms, the weights of some layers, and nothing else."""
+    norms = (nn.LayerNorm, nn.GroupNorm, nn.BatchNorm1d, nn.BatchNorm2d)
+    decay, rest = {}, {}
+    for module in model.modules():
+        for name, param in module.named_parameters(recurse=False):
+            if name.endswith("bias") or isinstance(module, norms):
+                _put(rest, param)
+            elif name == "weight" and isinstance(module, _WEIGHTED):
+                _put(decay, param)
+    return [
+        {"params": list(decay.values()), "weight_decay": weight_decay},
+        {"params": list(rest.values()), "weight_decay": 0.0},
+    ]
+
+
 def _put(into: dict[int, Tensor], param: Tensor | None) -> None:
     if param is not None and param.requires_grad:
         into[id(param)] = param
@@ -112,8 +129,8 @@ def _put(into: dict[int, Tensor], param: Tensor | None) -> None:
 
 @param_groups.mistake()
 def tied_twice(model: nn.Module, weight_decay: float) -> list[dict]:
-    """A tied weight comes twice. Perhaps each module was asked for its own parameters, and it has two modules:
-    model.parameters() gives it once.
+    """A tied weight comes twice. Perhaps each module was asked for its own parameters, and it has two modules; or
+    remove_duplicate=False was given. model.parameters() gives it once.
     """
     pairs = [
         (name, param)
@@ -152,6 +169,14 @@ def top_level_only(model: nn.Module, weight_decay: float) -> list[dict]:
 def frozen_kept(model: nn.Module, weight_decay: float) -> list[dict]:
     """Frozen parameters are in the groups: only those that require grad belong there."""
     return _grouped(model.named_parameters(), weight_decay, _by_ndim)
+
+
+@param_groups.variant(frozen_kept)
+def _(model: nn.Module, weight_decay: float) -> list[dict]:
+    """As those that do not decay."""
+    return _grouped(
+        model.named_parameters(), weight_decay, lambda name, param: param.requires_grad and param.ndim >= 2
+    )
 
 
 @param_groups.mistake()
@@ -331,6 +356,14 @@ def zero_taken_for_not_given(model: nn.Module, weight_decay: float) -> list[dict
 
 
 @param_groups.mistake(breaks=ZERO)
+def decay_written_out(model: nn.Module, weight_decay: float) -> list[dict]:
+    """The first group has the weight decay 0.01, and a different one was asked for. Perhaps the number stands in the code, and
+    the argument is not read.
+    """
+    return _plain(model, 0.01)
+
+
+@param_groups.mistake(breaks=ZERO)
 def decays_exchanged(model: nn.Module, weight_decay: float) -> list[dict]:
     """The first group has 0 and the second one the weight decay: it is the other way round."""
     first, second = _plain(model, weight_decay)
@@ -407,6 +440,13 @@ def children_only(model: nn.Module, weight_decay: float) -> list[dict]:
     return _grouped(pairs, weight_decay, _by_ndim)
 
 
+@param_groups.variant(children_only)
+def _(model: nn.Module, weight_decay: float) -> list[dict]:
+    """Each once."""
+    unique = {id(param): (name, param) for child in model.children() for name, param in _trained(child)}
+    return _grouped(unique.values(), weight_decay, _by_ndim)
+
+
 @param_groups.mistake(breaks=SPLIT)
 def embeddings_spared(model: nn.Module, weight_decay: float) -> list[dict]:
     """The Embedding's weight does not decay. It has two dimensions, and they decide."""
@@ -418,7 +458,7 @@ def embeddings_spared(model: nn.Module, weight_decay: float) -> list[dict]:
 
 @param_groups.mistake(breaks="The model is left as it is")
 def vectors_frozen(model: nn.Module, weight_decay: float) -> list[dict]:
-    """Making the groups changed requires_grad of parameters. What does not decay is trained all the same."""
+    """Making the groups changed parameters of the model, or whether they require grad. What does not decay is trained all the same."""
     groups = _plain(model, weight_decay)
     for param in groups[1]["params"]:
         param.requires_grad_(False)
@@ -447,3 +487,14 @@ def groups_kept_for_the_model(model: nn.Module, weight_decay: float) -> list[dic
     if not hasattr(model, "_groups_of"):
         object.__setattr__(model, "_groups_of", _grouped(_trained(model), weight_decay, _by_ndim))
     return model._groups_of
+
+
+@param_groups.mistake(breaks="a second call gives the same groups.")
+def noted_on_the_parameters(model: nn.Module, weight_decay: float) -> list[dict]:
+    """A second call for the same model gives empty groups. Perhaps what was seen is noted on the parameters, or in a set that
+    outlives the call.
+    """
+    new = [(name, param) for name, param in _trained(model) if not hasattr(param, "_grouped")]
+    for _, param in new:
+        param._grouped = True
+    return _grouped(new, weight_decay, _by_ndim)

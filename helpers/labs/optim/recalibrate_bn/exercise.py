@@ -44,7 +44,7 @@ recalibrate_bn = Exercise(
     ],
 )
 
-OTHERS = "the statistics are others"
+OTHERS = "the statistics are different ones"
 
 
 @recalibrate_bn.property(
@@ -114,8 +114,14 @@ def _measured(
     mean, var, count = now[name]
     same = sorted({each for _, each in off})
     stale = [name for name, each in off if each == "the statistics are the old ones"]
+    counted = (
+        f"; batches counted: {count.item()} of {want[name][2].item()}"
+        if word == OTHERS and count != want[name][2]
+        else ""
+    )
     trial.fail(
-        f"{name}, the first of {len(off)} BatchNorm layers (of {len(want)}) that are off: {word}.{why}",
+        f"Layer {name!r} ({len(off)} of {len(want)} BatchNorm layers {'is' if len(off) == 1 else 'are'} off): "
+        f"{word}{counted}.{why}",
         expected=f"running_mean {_numbers(want[name][0])}, running_var {_numbers(want[name][1])}, "
         f"num_batches_tracked {want[name][2].item()}",
         got=f"{_numbers(mean)}, {_numbers(var)}, {count.item()}",
@@ -366,31 +372,37 @@ def _kept(
 )
 def _(answer: Any, trial: Trial) -> None:
     found = []
-    for where in ("model", "loader"):
+    for where in ("model", "loader", "iter(loader)"):
         model = _partly_frozen(trial, True)
         before = modes(model), momenta(model)
         batches: list[Any] = some_batches(trial, 2)
         if where == "model":
             batches.insert(1, torch.zeros(2, FEATURES + 1))
         want = _error_of(model, batches) if where == "model" else BROKEN
-        trial.given(f"the {where} raises at its second batch")
+        trial.given(
+            "iter(loader) raises, before any batch, as where a DataLoader cannot start its workers"
+            if where == "iter(loader)"
+            else f"the {where} raises at its second batch"
+        )
+        loader: Any = {"model": batches, "loader": _breaking(batches)}.get(where) or Unopened()
+        whose = where if where == "iter(loader)" else f"The {where}"
         error: BaseException | None = None
         try:
-            answer(batches if where == "model" else _breaking(batches), model)
+            answer(loader, model)
         except NotImplementedError:
             raise
         except Exception as raised:
             error = raised
         trial.true(
             error is not None,
-            f"The {where} raised, and the answer did not: half a pass looks like a whole one.",
+            f"{whose} raised, and the answer did not: half a pass looks like a whole one.",
             expected=f"{type(want).__name__}: {want}",
             got="no error",
             observed="swallowed",
         )
         trial.true(
             type(error) is type(want) and str(error) == str(want),
-            f"The {where} raised, and a different error came out of the answer.",
+            f"{whose} raised, and a different error came out of the answer.",
             expected=f"{type(want).__name__}: {want}",
             got=f"{type(error).__name__}: {error}",
             observed="a different error",
@@ -398,11 +410,18 @@ def _(answer: Any, trial: Trial) -> None:
         found.append(_changed(model, *before))
     kinds = [sorted({each.what for each in changed}) for changed in found]
     trial.given("a model in training mode, with parts in eval mode; the model or the loader raises")
-    cases = ("where the model raised", "where the loader raised")
+    cases = ("where the model raised", "where the loader raised", "where iter(loader) raised")
     _kept(trial, found, cases, "After the error", observed=kinds)
 
 
 BROKEN = ValueError("a broken file")
+
+
+class Unopened:
+    """A loader that cannot be read at all."""
+
+    def __iter__(self) -> Iterator[Tensor]:
+        raise BROKEN
 
 
 def _breaking(batches: list[Tensor]) -> Iterator[Tensor]:
@@ -428,12 +447,16 @@ def _(answer: Any, trial: Trial) -> None:
     model = Model(trial.generator)
     for param in model.parameters():
         param.grad = torch.randn(param.shape, generator=trial.generator)
+    for frozen in (model.first, model.middle["picture"]):
+        frozen.requires_grad_(False)
     params = {
         name: (param, param.detach().clone(), param.grad.clone()) for name, param in model.named_parameters()
     }
     buffers = _other_buffers(model)
     needs = [param.requires_grad for param in model.parameters()]
-    trial.given("a model with gradients, an InstanceNorm and a buffer of its own")
+    trial.given(
+        "a model with gradients, an InstanceNorm and a buffer of its own; first and middle.picture need no gradient"
+    )
     trial.call(answer, some_batches(trial, 2), model)
     now = dict(model.named_parameters())
     off = sorted(
@@ -461,12 +484,16 @@ def _(answer: Any, trial: Trial) -> None:
         observed="grad",
     )
     flags = [param.requires_grad for param in model.parameters()]
+    ways = sorted({(old, new) for old, new in zip(needs, flags, strict=True) if old != new})
     trial.true(
-        flags == needs,
+        not ways,
         "requires_grad of parameters was changed.",
         expected="requires_grad as it was",
-        got=f"another for {sum(a != b for a, b in zip(flags, needs, strict=False))} parameters",
-        observed="requires_grad",
+        got=" and ".join(
+            f"{new} for {list(zip(needs, flags, strict=True)).count((old, new))} parameters that had {old}"
+            for old, new in ways
+        ),
+        observed=("requires_grad", [new for _, new in ways]),
     )
     now = _other_buffers(model)
     off = sorted(name for name, buffer in buffers.items() if not torch.equal(now[name], buffer))

@@ -210,9 +210,11 @@ class _(Convert):
         yield from (module, *module.children())
 
 
-@conversions.variant(OwnEntriesOnly)
-class _(Convert):
-    """All parameters of the tree, but the root's buffers."""
+@conversions.mistake(breaks="Buffers become what `fn` gives")
+class BuffersOfTheRootOnly(Convert):
+    """Buffers of deeper modules were not converted. Parameters of all depths were, and the root's buffers. Perhaps only the
+    root's _buffers were gone through: each module has its own.
+    """
 
     def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
         if part is self.root:
@@ -221,6 +223,70 @@ class _(Convert):
     def whole(self, module: nn.Module) -> None:
         self.root = module
         Convert.whole(self, module)
+
+
+@conversions.mistake(breaks="Buffers become what `fn` gives")
+class PathsForNames(Convert):
+    """Buffers of deeper modules were not converted, and a module has new entries with dots in their names. Perhaps
+    named_buffers() gave paths, and all were stored in the root's dict: a buffer stands in the dict of its own module.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        pass
+
+    def whole(self, module: nn.Module) -> None:
+        Convert.whole(self, module)
+        for path, value in list(module.named_buffers()):
+            module._buffers[path] = self.fn(value)
+
+
+@conversions.mistake(breaks="`fn` is asked about every tensor")
+class NumbersSkipped(Convert):
+    """A buffer of floats without dimensions did not become what fn gives, and all other buffers of floats did. Perhaps what has
+    no dimension was left out: fn decides about it, too.
+    """
+
+    def buffer(self, part: nn.Module, name: str, value: Tensor) -> None:
+        if value.dim() > 0:
+            Convert.buffer(self, part, name, value)
+
+
+@conversions.mistake(breaks="`fn` on every parameter, gradient and buffer of the tree.")
+class LeavesOnly(Convert):
+    """Parameters of a module that has children were not converted, and those of a module without children were. Perhaps what
+    has children was passed over: a module may have both, children and tensors of its own.
+    """
+
+    def parts(self, module: nn.Module) -> Any:
+        yield from (part for part in module.modules() if not part._modules)
+
+
+@conversions.variant(LeavesOnly)
+class _(Convert):
+    """And the root's own."""
+
+    def parts(self, module: nn.Module) -> Any:
+        yield from (part for part in module.modules() if part is module or not part._modules)
+
+
+@conversions.mistake(breaks="Entries that are None are skipped, and stay.")
+class NoneEntered(Convert):
+    """An entry that is None was taken for a module: AttributeError. A child may be None, as `downsample` in many models; skip
+    it.
+    """
+
+    kinds: tuple[str, ...] = ("_parameters", "_buffers", "_modules")
+
+    def parts(self, module: nn.Module) -> Any:
+        for kind in self.kinds:
+            getattr(module, kind)
+        yield module
+        for child in module._modules.values():
+            yield from self.parts(child)
+
+
+for kinds in (("_modules",), ("_buffers",), ("parameters",), ("children",), ("named_children",)):
+    conversions.variant(NoneEntered)(type("_", (NoneEntered,), {"kinds": kinds}))
 
 
 @conversions.mistake()
@@ -358,7 +424,9 @@ def listed_too(self: Convert, module: nn.Module) -> None:
                     Convert.whole(self, other)
 
 
-@conversions.mistake(breaks="What is no entry is left alone: a plain tensor attribute, a list of modules.")
+@conversions.mistake(
+    breaks="What is no entry is left alone: a plain tensor attribute, a list of modules, the mode."
+)
 class ListedModulesConverted(Convert):
     """A module in a Python list was converted, too. torch does not look into lists: it knows children only, and a list of
     children is an nn.ModuleList.
@@ -429,3 +497,34 @@ class OneAddressOnce(Convert):
             self.seen.add(param.data_ptr())
             self.kept = getattr(self, "kept", []) + [param.data]  # so that no address is used again
             super().parameter(part, name, param)
+
+
+@conversions.variant(SharedBufferOnce)
+class _(Convert):
+    """Within one module only."""
+
+    def whole(self, module: nn.Module) -> None:
+        for part in self.parts(module):
+            for name, param in part._parameters.items():
+                if param is not None:
+                    self.parameter(part, name, param)
+            for name, value in list(part.named_buffers(recurse=False)):
+                self.buffer(part, name, value)
+
+
+@conversions.mistake(
+    breaks="What is no entry is left alone: a plain tensor attribute, a list of modules, the mode."
+)
+class ModeChanged(Convert):
+    """The mode of a module is not what it was. Perhaps eval() or train() was called: no dtype depends on it, and who goes on
+    training does not notice.
+    """
+
+    def whole(self, module: nn.Module) -> None:
+        Convert.whole(self, module.eval())
+
+
+@conversions.variant(ModeChanged)
+class _(Convert):
+    def whole(self, module: nn.Module) -> None:
+        Convert.whole(self, module.train())

@@ -153,6 +153,27 @@ def _(module: nn.Module, fn: Fn) -> nn.Module:
     return module
 
 
+@conversions.mistake(breaks="Weights that are tied stay tied.")
+class TiedGotACopy(Convert):
+    """The Parameters that were met first are the same objects, and a second name of one holds a different one. Perhaps what had
+    been seen got a copy: the two train apart from now on, and the copy is in no optimizer.
+    """
+
+    def whole(self, module: nn.Module) -> None:
+        seen: set[nn.Parameter] = set()
+        for part in list(module.modules()):
+            for name, param in part._parameters.items():
+                if param is not None and param not in seen:
+                    seen.add(param)
+                    self.parameter(part, name, param)
+                elif param is not None:
+                    part._parameters[name] = nn.Parameter(param.data.clone(), param.requires_grad)
+        for part in self.parts(module):
+            for name, value in list(part._buffers.items()):
+                if value is not None:
+                    self.buffer(part, name, value)
+
+
 @conversions.mistake()
 class PlainTensorsStored(Convert):
     """What fn gives was stored among the parameters as it is: a plain tensor, which optimizers and nn.Module
@@ -280,11 +301,20 @@ class ThawedByItsGradient(Convert):
 @conversions.mistake()
 class SomeParametersLeft(Convert):
     """Some parameters are not what fn makes of them, and others are: perhaps the frozen ones were left out, those of a
-    different dtype, or those that have the wanted one already. fn is asked about every tensor, and decides.
+    different dtype, those without dimensions, or those that have the wanted one already. fn is asked about every tensor, and decides.
     """
 
     def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
         if param.requires_grad or not param.is_floating_point():
+            Convert.parameter(self, part, name, param)
+
+
+@conversions.variant(SomeParametersLeft)
+class _(Convert):
+    """Those without dimensions."""
+
+    def parameter(self, part: nn.Module, name: str, param: nn.Parameter) -> None:
+        if param.dim():
             Convert.parameter(self, part, name, param)
 
 

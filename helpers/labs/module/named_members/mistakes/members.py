@@ -283,3 +283,64 @@ def options_in_another_order(
     of the signature: prefix, recurse, remove_duplicate.
     """
     return Walk()(module, kind, prefix, recurse, remove_duplicate)
+
+
+@walks.mistake(breaks="(name, member), the very object that the module holds.")
+class MemberBeforeName(Walk):
+    """The member came first and its name second: the other way round was asked for, as torch has it."""
+
+    def __call__(self, *args: Any, **options: Any) -> Pairs:
+        return ((member, name) for name, member in Walk.__call__(self, *args, **options))
+
+
+@walks.mistake(breaks="First a module's own, in the order of its dict, then child after child")
+class PrefixGrows(Walk):
+    """A child's names begin with the name of the child before it. Perhaps the loop over the children stores the longer prefix
+    under the name of its own: make a new one for each child.
+    """
+
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, child in self.children(module):
+            prefix = self.joined(prefix, name)
+            yield from self.walk(child, prefix)
+
+
+@walks.mistake(breaks="prefix: Stands before every name, with a dot between.")
+class PrefixOfTheRootOnly(Walk):
+    """The prefix stands before the names of the root's own members, and not before those of its children's. Perhaps the
+    children are walked with names that begin anew.
+    """
+
+    def __call__(self, module: nn.Module, *args: Any, **options: Any) -> Pairs:
+        self.root = module
+        return Walk.__call__(self, module, *args, **options)
+
+    def below(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, child in self.children(module):
+            yield from self.walk(child, name if module is self.root else self.joined(prefix, name))
+
+
+@walks.mistake(breaks="nothing else is: no frozen parameter, no empty container.")
+class EmptyModulesLeftOut(Walk):
+    """Modules that hold nothing did not come, such as an empty Sequential. Perhaps it was asked whether there are entries: a
+    module is a member, whatever it holds.
+    """
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        holds = module._parameters or module._buffers or module._modules
+        for name, member in Walk.walk(self, module, prefix):
+            if self.kind != "modules" or member is not module or holds:
+                yield name, member
+
+
+@walks.mistake(breaks="nothing else is: no frozen parameter, no empty container.")
+class NamesTakenForMembers(Walk):
+    """A member was left out whose last name had come before, in a different module. Perhaps the set of what was seen holds
+    names: two layers may both have a `weight`.
+    """
+
+    def own(self, module: nn.Module, prefix: str) -> Pairs:
+        for name, member in self.entries(module):
+            if member is not None and not (self.unique and name in self.seen):
+                self.seen.append(name)
+                yield self.joined(prefix, name), member

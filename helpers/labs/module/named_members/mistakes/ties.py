@@ -42,6 +42,18 @@ class _(Walk):
         return not isinstance(member, nn.Module) or Walk.is_new(self, member)
 
 
+@walks.variant(TiedListedTwice)
+class _(Walk):
+    """Modules are remembered, their members are not."""
+
+    def is_new(self, member: Any) -> bool:
+        return not isinstance(member, nn.Module) or Walk.is_new(self, member)
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        if self.kind == "modules" or Walk.is_new(self, module):
+            yield from Walk.walk(self, module, prefix)
+
+
 @walks.mistake()
 class SeenInOneModuleOnly(Walk):
     """A member that had come from one module came again from a different one: perhaps each module, or each child, has a
@@ -207,10 +219,21 @@ class _(Walk):
         yield from Walk.walk(self, module, prefix)
 
 
+@walks.variant(RecurseIgnored)
+class _(Walk):
+    """Of kind "modules" the children come, and nothing below them."""
+
+    def walk(self, module: nn.Module, prefix: str) -> Pairs:
+        yield from Walk.walk(self, module, prefix)
+        if self.kind == "modules" and not self.recurse and not getattr(self, "inside", False):
+            self.inside = True
+            yield from self.below(module, prefix)
+
+
 @walks.mistake()
 class RecurseOneLevel(Walk):
-    """The grandchildren are missing. Perhaps recurse was not handed on to the children, or the call for them
-    stands without it.
+    """The grandchildren are missing. Perhaps recurse was not handed on to the children, the call for them
+    stands without it, or only the root goes through its children.
     """
 
     def below(self, module: nn.Module, prefix: str) -> Pairs:

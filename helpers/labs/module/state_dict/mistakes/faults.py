@@ -315,6 +315,14 @@ class _(Load):
 
 @loads.variant(UnexpectedUnseen)
 class _(Load):
+    """The first part of the key decides: a name of a child, also of one that is None."""
+
+    def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
+        return [key for key in Load.unexpected(self, module, sd) if key.split(".")[0] not in module._modules]
+
+
+@loads.variant(UnexpectedUnseen)
+class _(Load):
     """What is None in the file is passed over."""
 
     def unexpected(self, module: nn.Module, sd: Any) -> list[str]:
@@ -520,7 +528,7 @@ class NoTensorMade(Load):
 
 @loads.mistake()
 class NoneTakenForMissing(Load):
-    """Of the values that are no tensor, some were not told with strict=False: perhaps get(key) gives None for a key that
+    """Of the values that are no tensor, some were not told: perhaps get(key) gives None for a key that
     the file has, with None as its value, too. Ask `key in sd`.
     """
 

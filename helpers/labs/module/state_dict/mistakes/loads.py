@@ -118,6 +118,18 @@ class LoadFreezes(Load):
         old.requires_grad_(False).copy_(new)
 
 
+@loads.mistake(breaks="with their dtype, requires_grad and grad.")
+class LoadThaws(Load):
+    """After a plain load a frozen parameter requires grad. Perhaps requires_grad_(True) was to take back a
+    requires_grad_(False), or Parameters are taken for what learns: torch.no_grad() leaves them as they were.
+    """
+
+    def copy(self, module: nn.Module, name: str, old: Tensor, new: Any) -> None:
+        Load.copy(self, module, name, old, new)
+        if isinstance(old, nn.Parameter):
+            old.requires_grad_(True)
+
+
 @loads.mistake()
 class GradientsTouched(Load):
     """The load changed the gradient of a parameter: perhaps by zero_grad, by grad = None, or a new Parameter's data. A load

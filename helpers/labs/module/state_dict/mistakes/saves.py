@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from helpers.labs.module.state_dict.right import Save, modules, save, saves
+from helpers.labs.module.state_dict.right import Load, Save, loads, modules, save, saves
 
 
 @saves.mistake()
@@ -386,3 +386,38 @@ def _(module: nn.Module) -> Any:
         sd._metadata[prefix[:-1]] = {"version": part._version}
         part._save_to_state_dict(sd, prefix, False)
     return sd
+
+
+def entered(module: nn.Module, looks: str, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
+    """All modules, and a child that is None as one of them. looks: what is asked of it first."""
+    getattr(module, looks)
+    yield prefix, module
+    for name, child in module._modules.items():
+        yield from entered(child, looks, f"{prefix}{name}.")
+
+
+@saves.mistake(breaks="What is None is left out")
+class NoneChildEntered(Save):
+    """A child that is None was taken for a module: AttributeError. register_module(name, None) and self.down = None over a
+    module leave such an entry; skip it.
+    """
+
+    looks = "_parameters"
+
+    def modules(self, module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+        return entered(module, self.looks)
+
+
+class EnteredByTheLoad(Load):
+    """The same on the way in."""
+
+    looks = "_parameters"
+
+    def modules(self, module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+        return entered(module, self.looks)
+
+
+for _looks in ("_version", "_buffers", "_modules", "named_parameters", "named_buffers"):
+    saves.variant(NoneChildEntered)(type("_", (NoneChildEntered,), {"looks": _looks}))
+for _looks in ("_parameters", "_buffers", "_modules", "named_parameters", "named_buffers"):
+    loads.variant(NoneChildEntered)(type("_", (EnteredByTheLoad,), {"looks": _looks}))

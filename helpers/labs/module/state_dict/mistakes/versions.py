@@ -411,6 +411,19 @@ class _(Load):
 
 @loads.variant(extra_by_the_other_method)
 class _(Load):
+    """The first is asked for, and what can be set is set."""
+
+    def extra(self, module: nn.Module, key: str, sd: Any) -> None:
+        if has_own(module, "get_extra_state"):
+            self.known.add(key)
+            if key not in sd:
+                self.lacks(key)
+            elif has_own(module, "set_extra_state"):
+                module.set_extra_state(sd[key])
+
+
+@loads.variant(extra_by_the_other_method)
+class _(Load):
     """One of them, and set_extra_state only where there is one."""
 
     def extra(self, module: nn.Module, key: str, sd: Any) -> None:

@@ -18,6 +18,7 @@ from helpers.labs.module.state_dict.properties.loads import (
     given_back,
     loaded,
     names_of,
+    names_told,
     off_values,
 )
 
@@ -83,7 +84,7 @@ def not_strict(answer: Any, trial: Trial) -> None:
     )
     before = copied(module)
     got = loaded(answer, trial, module, sd, strict=False)
-    trial.equal(got, (missing, unexpected), "(missing, unexpected), sorted", observed=got)
+    names_told(trial, got, (missing, unexpected), observed=got)
     want = {key: before[key] if key in missing else sd[key] for key in KEYS}
     off = off_values(module, want)
     trial.true(
@@ -94,7 +95,7 @@ def not_strict(answer: Any, trial: Trial) -> None:
     )
     trial.given("an empty file; strict=False")
     got = loaded(answer, trial, model(trial.generator), {}, strict=False)
-    trial.equal(got, (sorted(KEYS), []), "(missing, unexpected), sorted", observed=("empty file", got))
+    names_told(trial, got, (sorted(KEYS), []), observed=("empty file", got))
     kinds = [
         type(part).__name__ for part in given_back(answer, trial, model(trial.generator), {}, strict=False)
     ]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from contextlib import suppress
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from helpers.check.calls import calls_to
 from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.labs.module.shared.states import (
@@ -34,6 +32,7 @@ from helpers.labs.module.state_dict.properties.loads import (
     first_off,
     loaded,
     names_of,
+    names_told,
     no_fault,
     nothing_put,
     stay,
@@ -80,7 +79,7 @@ def assigned(answer: Any, trial: Trial) -> None:
     )
     before = holders(module)
     got = loaded(answer, trial, module, sd, assign=True)
-    trial.equal(got, ([], []), "What was returned", observed=got)
+    names_told(trial, got, ([], []), observed=got)
     now = holders(module)
     lost = [
         key
@@ -149,7 +148,7 @@ def faults_assigned(answer: Any, trial: Trial) -> None:
     words = f"a file without {names_of(missing)}, but with {', '.join(map(repr, unexpected))}; assign=True, strict="
     trial.given(f"{words}False")
     got = loaded(answer, trial, model(trial.generator), sd, strict=False, assign=True)
-    trial.equal(got, (missing, unexpected), "(missing, unexpected), sorted", observed="returned")
+    names_told(trial, got, (missing, unexpected), observed="returned")
     trial.given(f"{words}True")
     module, when = model(trial.generator), "for missing and unexpected keys, assign=True"
     text = raised(answer, trial, module, sd, when, assign=True)
@@ -281,7 +280,7 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
     sd = file_of(other)
     got = loaded(answer, trial, module, sd, strict=False)
     have = [module.get_submodule(f"counted{place}").set_with for place in range(len(LOGS))]
-    trial.equal(got, ([], []), "What was returned", observed=("extra", got, [len(calls) for calls in have]))
+    names_told(trial, got, ([], []), observed=("extra", got, [len(calls) for calls in have]))
     trial.true(
         have == [[log] for log in LOGS],
         "set_extra_state was not called once in each module, with the file's extra state.",
@@ -296,7 +295,7 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
     want = (["counted0._extra_state"], ["plain._extra_state"])
     calls = len(module.counted0.set_with)
     got = loaded(answer, trial, module, sd, strict=False)
-    trial.equal(got, want, "(missing, unexpected)", observed=("without it", got))
+    names_told(trial, got, want, observed=("without it", got))
     given = module.counted0.set_with[calls:]
     trial.true(
         not given,
@@ -327,7 +326,7 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
     trial.given(f"m with {ONE_WAY}; a file with an extra state for each; strict=False")
     sd = {"w": torch.zeros(2), "giving._extra_state": 5, "taking._extra_state": 6}
     got = loaded(answer, trial, module, sd, strict=False)
-    trial.equal(got, ([], ["giving._extra_state"]), "(missing, unexpected)", observed=("one way", got))
+    names_told(trial, got, ([], ["giving._extra_state"]), observed=("one way", got))
     trial.true(
         module.taking.set_with == [6],
         "set_extra_state of m.taking was not called once with the file's extra state.",
@@ -339,7 +338,7 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
     taking.set_with.clear()
     trial.given("m.taking itself, the root; a file with '_extra_state', strict=False")
     got = loaded(answer, trial, taking, {"_extra_state": 7}, strict=False)
-    trial.equal(got, ([], []), "(missing, unexpected)", observed=("root", got, len(taking.set_with)))
+    names_told(trial, got, ([], []), observed=("root", got, len(taking.set_with)))
     trial.true(
         taking.set_with == [7],
         "set_extra_state of the root was not called once with the file's extra state.",
@@ -359,22 +358,6 @@ def extra_loaded(answer: Any, trial: Trial) -> None:
         missing, _ = loaded(answer, trial, root, {}, strict=False)
         extra = sorted(key for key in missing if key.endswith("_extra_state"))
         trial.equal(extra, want, "The extra states that are missing", observed=("missing", where, extra))
-
-
-@state_dict.property(
-    "load: the work is done here, and not by torch's own methods",
-    asks="The methods of Module for state dicts are not called.",
-)
-def loaded_here(answer: Any, trial: Trial) -> None:
-    module, sd = model(trial.generator), file_of(model(seeded(trial)))
-    with calls_to(nn.Module.load_state_dict, nn.Module._load_from_state_dict) as seen, suppress(RuntimeError):
-        answer[1](module, sd)  # an error is told above
-    trial.true(
-        not seen,
-        f"The answer calls {' and '.join(sorted(set(seen)))}, which the exercise builds again.",
-        expected="entries found and filled by the answer",
-        observed="torch's own",
-    )
 
 
 def damaged(trial: Trial, sd: State) -> State:

@@ -161,8 +161,8 @@ def plain_dict(opt: Optimizer, sd: State) -> None:
 
 @loads.mistake()
 def dtype_not_matched(opt: Optimizer, sd: State) -> None:
-    """The tensors of all states keep the dtype of the file. For parameters of a different dtype the averages stay
-    wider or narrower than the weights.
+    """After a load for parameters of float64 the tensors of all states are of float32. Perhaps they kept the dtype of the
+    file: for parameters of a different dtype the averages stay wider or narrower than the weights.
     """
     load(opt, sd, lambda key, value, param: copy.deepcopy(value))
 
@@ -178,7 +178,7 @@ def cast_these(*names: str) -> Callable[[Optimizer, State], None]:
 
 @loads.mistake(breaks=KINDS_OF)
 def some_names_cast(opt: Optimizer, sd: State) -> None:
-    """Tensors of some names get the dtype of their parameter, and others keep that of the file. Perhaps the names were
+    """Tensors of some names get the dtype of their parameter, and others do not. Perhaps the names were
     listed: every optimizer has names of its own, and only "step" is left as it is.
     """
     cast_these("exp_avg", "exp_avg_sq")(opt, sd)
@@ -249,9 +249,31 @@ def _(opt: Optimizer, sd: State) -> None:
         group.pop("params")
 
 
+@loads.variant(file_edited)
+def _(opt: Optimizer, sd: State) -> None:
+    """The states are taken out of it."""
+    refuse(opt, sd)
+    load(opt, sd)
+    for place in list(sd["state"]):
+        sd["state"].pop(place)
+
+
+@loads.mistake(breaks="`sd` is left as it is, and shares no memory with `opt` afterwards.")
+def cast_in_the_file(opt: Optimizer, sd: State) -> None:
+    """A load for parameters of float64 changed the states in the dict; one for parameters of float32 left them. Perhaps what
+    was cast was written back into `sd`: with equal dtypes `.to` gives the same tensor, and nothing shows.
+    """
+    load(opt, sd)
+    params = list(places(opt))
+    for place, values in sd["state"].items():
+        for key, value in values.items():
+            if isinstance(value, Tensor) and key != "step":
+                values[key] = value.to(params[place].dtype)
+
+
 @loads.mistake(breaks=KINDS_OF)
 def scalars_keep_their_dtype(opt: Optimizer, sd: State) -> None:
-    """The state of a scalar parameter keeps the dtype of the file. Perhaps tensors without dimensions were taken for counts:
+    """The state of a scalar parameter has a different dtype than the parameter. Perhaps tensors without dimensions were taken for counts:
     only "step" counts.
     """
     load(
@@ -394,3 +416,42 @@ def step_made_a_number(opt: Optimizer, sd: State) -> None:
             value.item() if key == "step" and isinstance(value, Tensor) else cast(key, value, param)
         ),
     )
+
+
+@loads.variant(step_made_a_number)
+def _(opt: Optimizer, sd: State) -> None:
+    load(opt, sd, lambda key, value, param: int(value) if key == "step" else cast(key, value, param))
+
+
+@loads.mistake(breaks="groups and parameters are matched by their place.")
+def counted_in_each_group(opt: Optimizer, sd: State) -> None:
+    """The first parameter of each group has the state of parameter 0. Perhaps the place in a group was taken for the index in
+    the file: that one counts on through all groups.
+    """
+    load(opt, sd)
+    opt.state.clear()
+    for group in opt.param_groups:
+        for place, param in enumerate(group["params"]):
+            if place in sd["state"]:
+                opt.state[param] = {key: cast(key, value, param) for key, value in sd["state"][place].items()}
+
+
+@loads.mistake(breaks="Puts `opt` where the optimizer stood from which `sd` came")
+def only_tensors_loaded(opt: Optimizer, sd: State) -> None:
+    """After the load numbers and None are missing in the states. Perhaps only tensors were taken: an optimizer may keep
+    more.
+    """
+    load(opt, sd)
+    for values in opt.state.values():
+        for key in [key for key, value in values.items() if not isinstance(value, Tensor)]:
+            del values[key]
+
+
+@loads.mistake(breaks="A parameter without a state in `sd` has none afterwards")
+def a_state_for_all_expected(opt: Optimizer, sd: State) -> None:
+    """Loading ended in a KeyError whose key is the number of a parameter without a state in the file. Perhaps sd["state"] was
+    asked for every parameter: those that have had no gradient yet do not stand there.
+    """
+    for place in range(len(places(opt))):
+        sd["state"][place]
+    load(opt, sd)

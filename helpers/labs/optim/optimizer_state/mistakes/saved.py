@@ -172,6 +172,13 @@ def _(opt: Optimizer) -> State:
     return whole | {"state": {place: defaultdict(int, values) for place, values in whole["state"].items()}}
 
 
+@saves.variant(state_is_a_defaultdict)
+def _(opt: Optimizer) -> State:
+    whole, state = save(opt), defaultdict(lambda: {})
+    state.update(whole["state"])
+    return whole | {"state": state}
+
+
 @saves.mistake()
 def one_name_only(opt: Optimizer) -> State:
     """For SGD the file is whole, and of AdamW's states every name is missing. Perhaps only momentum_buffer is
@@ -279,6 +286,28 @@ def saving_changes_the_groups(opt: Optimizer) -> State:
     for group, saved in zip(opt.param_groups, whole["param_groups"], strict=True):
         group["params"] = saved["params"] = [next(numbers) for _ in group["params"]]
     return whole
+
+
+@saves.mistake(breaks="`opt` is left as it is.")
+def params_taken_out(opt: Optimizer) -> State:
+    """After saving, the optimizer's groups have no key "params". Perhaps pop took it out of the groups themselves: copy a
+    group first, or leave the key out while you copy.
+    """
+    whole = save(opt)
+    for group in opt.param_groups:
+        group.pop("params")
+    return whole
+
+
+@saves.mistake(breaks="`opt` is left as it is.")
+def empty_states_made(opt: Optimizer) -> State:
+    """After saving, opt.state has entries for parameters without a state. Perhaps it was asked with opt.state[param], which
+    makes a missing entry: `param in opt.state` only looks.
+    """
+    state = {
+        place: copy.deepcopy(opt.state[param]) for param, place in places(opt).items() if opt.state[param]
+    }
+    return {"state": state, "param_groups": save(opt)["param_groups"]}
 
 
 def torchs_save(opt: Optimizer) -> State:
@@ -416,3 +445,13 @@ saves.variant(states_in_float32)(
         opt, lambda value: torch.tensor(value.tolist()) if isinstance(value, Tensor) else value
     )
 )
+
+
+@saves.mistake(breaks="an index counts the parameters through all groups")
+def states_of_the_first_group(opt: Optimizer) -> State:
+    """Of the states only that of parameter 0 is in the file: those of the second and third group are missing. Perhaps the loop
+    goes over the first group alone, or ends too early.
+    """
+    whole = save(opt)
+    first = whole["param_groups"][0]["params"]
+    return whole | {"state": {place: values for place, values in whole["state"].items() if place in first}}

@@ -128,6 +128,34 @@ def mode_not_restored():
     return afterwards(lambda model, was: None)
 
 
+def batch_norms_alone(*, root: bool) -> Callable[[Iterable[Any], nn.Module], None]:
+    """Only BatchNorm, and perhaps the root, get their mode back."""
+
+    def answer(loader: Iterable[Any], model: nn.Module) -> None:
+        was = [(norm, norm.training, norm.momentum) for norm in norms_in(model)]
+        whole = model.training
+        try:
+            without_restoring(loader, model)
+        finally:
+            for norm, flag, momentum in was:
+                norm.training, norm.momentum = flag, momentum
+            if root:
+                model.training = whole
+
+    return answer
+
+
+@built.mistake(breaks="`momentum` and `training` of every sub-module are what they were")
+def others_left_in_eval():
+    """After the pass BatchNorm has the mode that it had, and modules that are no BatchNorm are in eval mode. Perhaps only what
+    was noted of BatchNorm was put back: model.eval() reached all, dropout, too.
+    """
+    return batch_norms_alone(root=True)
+
+
+recalibrate_bn.variant(others_left_in_eval)(batch_norms_alone(root=False))
+
+
 @recalibrate_bn.mistake()
 def lost_on_an_error(loader: Iterable[Any], model: nn.Module) -> None:
     """After an error momentum and modes are not what they were. Perhaps they are put back only if all goes well, as in
@@ -256,10 +284,52 @@ def gradients_cleared(loader: Iterable[Any], model: nn.Module) -> None:
 
 @recalibrate_bn.mistake(breaks="Weights, gradients and all other buffers stay as they are")
 def gradients_turned_off(loader: Iterable[Any], model: nn.Module) -> None:
-    """requires_grad of parameters is not what it was. Perhaps requires_grad_(False) was called: the next backward would find
-    nothing to do. torch.no_grad() is what a pass needs.
+    """Parameters that needed a gradient need none afterwards. Perhaps requires_grad_(False) was called: the next backward
+    finds nothing to do for them. torch.no_grad() is what a pass needs.
     """
     recalibrate(loader, model.requires_grad_(False))
+
+
+@recalibrate_bn.mistake(breaks="Weights, gradients and all other buffers stay as they are")
+def frozen_thawed(loader: Iterable[Any], model: nn.Module) -> None:
+    """Parameters that needed no gradient need one afterwards. Perhaps requires_grad_(True) was to take back a
+    requires_grad_(False): the part that was frozen trains from now on. torch.no_grad() leaves no trace.
+    """
+    try:
+        recalibrate(loader, model.requires_grad_(False))
+    finally:
+        model.requires_grad_(True)
+
+
+def restoring_after(opened: Callable[[Iterable[Any]], Iterable[Any]]) -> Callable[..., None]:
+    """Puts back what happens from the first batch on; the loader is opened before."""
+
+    def answer(loader: Iterable[Any], model: nn.Module) -> None:
+        norms = norms_in(model)
+        before = [(module, module.training) for module in model.modules()], [norm.momentum for norm in norms]
+        model.eval()
+        for norm in norms:
+            prepare(norm)
+        batches = opened(loader)
+        try:
+            feed(batches, model)
+        finally:
+            for module, flag in before[0]:
+                module.training = flag
+            for norm, momentum in zip(norms, before[1], strict=True):
+                norm.momentum = momentum
+
+    return answer
+
+
+@built.mistake(
+    breaks="`momentum` and `training` of every sub-module are what they were, and the error comes through."
+)
+def lost_when_iter_raises():
+    """After an error at a batch all is put back, and after one in iter(loader), before the first batch, momentum and modes are
+    not. Perhaps the loader is opened before `try`: a DataLoader starts its workers there, and that can fail.
+    """
+    return restoring_after(iter)
 
 
 @recalibrate_bn.mistake()

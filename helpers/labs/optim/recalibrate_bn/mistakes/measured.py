@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
@@ -516,3 +517,34 @@ def _():
 @built.variant(first_batches_only)
 def _():
     return replaced(feed=lambda loader, model: feed(islice(loader, 10), model))
+
+
+def peeked(loader: Iterable[Any], model: nn.Module) -> None:
+    next(iter(loader))
+    feed(loader, model)
+
+
+@built.mistake(breaks="The loader is read once.")
+def first_batch_lost():
+    """After a pass over a generator the statistics are those of all batches but the first. Perhaps it was looked at before the
+    pass, as by next(iter(loader)): a generator does not give it again.
+    """
+    return replaced(feed=peeked)
+
+
+@recalibrate_bn.mistake(breaks="Replaces the running statistics of all BatchNorm layers of `model`, in place")
+def a_copy_given_back(loader: Iterable[Any], model: nn.Module) -> nn.Module:
+    """The answer gave back a different model. Perhaps a copy was measured: the statistics of `model` itself are to be
+    replaced, in place.
+    """
+    model = copy.deepcopy(model)
+    recalibrate(loader, model)
+    return model
+
+
+@built.mistake(breaks="Replaces the running statistics of all BatchNorm layers of `model`, in place")
+def one_layer_left_out():
+    """One layer keeps the old statistics, and all others are right. Perhaps one with momentum None was taken for done: it is
+    the deepest one here, and the walk may also have ended above it.
+    """
+    return replaced(norms=lambda model: [norm for norm in norms_in(model) if norm.momentum is not None])
