@@ -147,6 +147,20 @@ alias_groups.variant(by_base)(
 )
 
 
+def start_of_the_base(value: Array) -> int:
+    """Where what it is a view of begins, by torch's account."""
+    tensor = as_tensor(value)
+    return (tensor if tensor._base is None else tensor._base).data_ptr()
+
+
+@built.mistake(breaks=VIEWS)
+def start_of_the_base_only():
+    """x and x[1:] are together, and the same view is apart as soon as it is detached. Perhaps data_ptr() of _base is
+    compared: a detached view has no _base, and begins elsewhere. The storage is known to all: untyped_storage().
+    """
+    return grouped(lambda value, index: start_of_the_base(value) or ("no memory", index))
+
+
 def span(value: Array) -> tuple[int, int]:
     """The first address of a window, and the one behind its last."""
     tensor = as_tensor(value)
