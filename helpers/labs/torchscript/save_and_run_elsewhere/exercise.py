@@ -339,7 +339,9 @@ def left_alone(answer: Any, trial: Trial) -> None:
 def of_which(run: Saved, what: str) -> str:
     """Names of the parameters of which this is not as it was."""
     before, after = run.before[what], run.after[what]
-    return ", ".join(name for name in before if name not in after or before[name] != after[name]) or "new ones"
+    return (
+        ", ".join(name for name in before if name not in after or before[name] != after[name]) or "new ones"
+    )
 
 
 @save_and_run_elsewhere.property("no other file is left beside it", asks=BESIDE, changes=RNG, once_right=True)
