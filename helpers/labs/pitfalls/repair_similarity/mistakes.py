@@ -206,7 +206,7 @@ def one_for_zeros(a: Tensor, b: Tensor) -> Tensor:
 
 @repair_similarity.mistake(breaks=COSINE)
 def eps_beside_the_length(a: Tensor, b: Tensor) -> Tensor:
-    """All cosines are a little nearer to 0 than they should be, and a row with itself gives less than 1. Perhaps a small
+    """All cosines are a little nearer to 0 than they should be. Perhaps a small
     number is added to each length against 0 / 0: F.normalize takes the larger of length and eps.
     """
     return (a / (a.norm(dim=-1, keepdim=True) + 1e-2)) @ (b / (b.norm(dim=-1, keepdim=True) + 1e-2)).mT
