@@ -529,7 +529,7 @@ def branch_detached():
 
 @built.mistake(breaks=GRADIENTS)
 def another_derivative():
-    """For Squared all gradients are wrong, and not by a factor of 2. Perhaps backward multiplies by something other than
+    """For Squared all gradients are wrong, and they are not the half. Perhaps backward multiplies by something other than
     2 * x, as the output, which setup_context kept in place of the input.
     """
     return with_operator(
