@@ -39,7 +39,7 @@ def frozen(module: nn.Module, example: tuple[Tensor, ...], path: Path) -> Tensor
 import sys, torch
 with torch.no_grad():
     result = torch.jit.load(sys.argv[1]).eval()(*map(torch.tensor, eval(sys.argv[2])))
-print(*(float(number).hex() for number in result))
+print(*result.shape, *(float(number).hex() for number in result.flatten()))
 """
     torch.set_default_dtype(torch.float64)
     try:
@@ -48,7 +48,8 @@ print(*(float(number).hex() for number in result))
             path,
             [tensor.tolist() for tensor in example],
         )
-        return torch.tensor([float.fromhex(word) for word in words.split()])
+        shape, numbers = words.split()[:2], words.split()[2:]
+        return torch.tensor([float.fromhex(word) for word in numbers]).view(*map(int, shape))
     finally:
         torch.set_default_dtype(torch.float32)
 

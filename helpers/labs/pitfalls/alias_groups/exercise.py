@@ -201,6 +201,8 @@ def with_offset(trial: Trial) -> list[Item]:
         Item("y[:, 1]", y[:, 1], "y"),
         Item("x.flatten()[3:]", x.flatten()[3:], "x"),
         Item("y", y, "y"),
+        Item("x[2:].detach()", x[2:].detach(), "x"),
+        Item("y[3:].data", y[3:].data, "y"),
     ]
 
 

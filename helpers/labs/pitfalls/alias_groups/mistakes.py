@@ -147,6 +147,20 @@ alias_groups.variant(by_base)(
 )
 
 
+def start_of_the_base(value: Array) -> int:
+    """Where what it is a view of begins, by torch's account."""
+    tensor = as_tensor(value)
+    return (tensor if tensor._base is None else tensor._base).data_ptr()
+
+
+@built.mistake(breaks=VIEWS)
+def start_of_the_base_only():
+    """x and x[1:] are together, and the same view is apart as soon as it is detached. Perhaps data_ptr() of _base is
+    compared: a detached view has no _base, and begins elsewhere. The storage is known to all: untyped_storage().
+    """
+    return grouped(lambda value, index: start_of_the_base(value) or ("no memory", index))
+
+
 def span(value: Array) -> tuple[int, int]:
     """The first address of a window, and the one behind its last."""
     tensor = as_tensor(value)
@@ -266,7 +280,7 @@ alias_groups.variant(same_size_and_start)(
 @built.mistake(breaks=VIEWS)
 def dtypes_apart():
     """x and x.view(torch.int32), which reads the same bytes as other numbers, are apart. Perhaps the key holds the
-    dtype.
+    dtype, or all are converted to one dtype first: a conversion copies.
     """
     return grouped(lambda value, index: (right_key(value, index), as_tensor(value).dtype))
 
@@ -394,3 +408,34 @@ def lists_only(tensors):
     asked whether it is a list, or extended: any sequence may come.
     """
     return grouped(right_key)(tensors + [])
+
+
+@built.mistake(breaks=VIEWS)
+def made_contiguous():
+    """A transpose is apart from its tensor, and a view of the same order is not. Perhaps contiguous() or reshape comes
+    first: it copies what does not lie in order, and the copy has a storage of its own.
+    """
+    return lambda tensors: _of_copies([as_tensor(value).contiguous() for value in tensors])
+
+
+def _of_copies(tensors: Sequence[Tensor]) -> Groups:
+    """The right groups of tensors that live until all are asked."""
+    return grouped(right_key)(tensors)
+
+
+@alias_groups.mistake(breaks=ARRAYS)
+def arrays_skipped(tensors):
+    """NumPy arrays are in no set. Perhaps only what is a Tensor is looked at: each index is in one set."""
+    groups = grouped(right_key)(tensors)
+    kept = [{index for index in group if isinstance(tensors[index], Tensor)} for group in groups]
+    return [group for group in kept if group]
+
+
+@alias_groups.mistake(breaks=ALONE)
+def empty_skipped(tensors):
+    """Empty tensors are in no set. Perhaps what has no memory is passed over: each of them is in a set of its own."""
+    return [
+        group
+        for group in grouped(right_key)(tensors)
+        if all(start_of_storage(tensors[index]) for index in group)
+    ]

@@ -45,7 +45,13 @@ def dtypes(answer: Any, trial: Trial) -> None:
         trial.given(f"pred and target of shape (6,), {dtype}")
         got = trial.call(answer, pred, target)
         keeps_dtype(trial, got, dtype, "the loss")
-        trial.equal(tuple(got.shape), (), "The shape of the loss")
+        trial.true(
+            got.shape == (),
+            f"The loss has the shape {tuple(got.shape)}.",
+            expected="shape ()",
+            got=f"shape {tuple(got.shape)}",
+            observed=("shape", tuple(got.shape)),
+        )
 
 
 @regression_loss.property(

@@ -80,7 +80,7 @@ def pred_squeezed(pred: Tensor, target: Tensor) -> Tensor:
 @regression_loss.mistake(breaks=AS_MANY)
 def flattened(pred: Tensor, target: Tensor) -> Tensor:
     """Shapes with equally many entries are taken for equal: (3, 2) and (2, 3) have six numbers each, and the
-    wrong ones meet. Perhaps view(-1) makes one row of both first.
+    wrong ones meet. Perhaps view(-1) makes one row of both first, or view_as gives one the shape of the other.
     """
     pred, target = pred.reshape(-1), target.reshape(-1)
     _refuse(pred, target)
@@ -244,7 +244,9 @@ def nan_for_unequal_shapes(pred: Tensor, target: Tensor) -> Tensor:
 
 @regression_loss.mistake(breaks="of one shape, any: also () and (N, 1).")
 def no_number_taken(pred: Tensor, target: Tensor) -> Tensor:
-    """Tensors of no dimensions end in a TypeError. Perhaps len() is compared, which they do not have."""
+    """Tensors of no dimensions end in a TypeError. Perhaps len() is compared, or a loop goes over the rows: they have
+    neither.
+    """
     if len(pred) != len(target):
         raise ValueError("a different batch size")
     _refuse(pred, target)
@@ -253,7 +255,9 @@ def no_number_taken(pred: Tensor, target: Tensor) -> Tensor:
 
 @regression_loss.mistake(breaks="of one shape, any: also () and (N, 1).")
 def columns_refused(pred: Tensor, target: Tensor) -> Tensor:
-    """(N, 1) against (N, 1) is refused, though the shapes are equal. Perhaps the number of dimensions is asked."""
+    """(N, 1) against (N, 1) is refused, though the shapes are equal. Perhaps pred alone is squeezed before the shapes are
+    compared, or the number of dimensions is asked.
+    """
     if pred.ndim != 1 and pred.shape[-1] == 1:
         raise ValueError("one row is asked for")
     _refuse(pred, target)
@@ -362,3 +366,57 @@ def float32_from_bfloat16(pred: Tensor, target: Tensor) -> Tensor:
     """
     _refuse(pred, target)
     return _mse(*(value.float() if value.dtype == torch.bfloat16 else value for value in (pred, target)))
+
+
+@regression_loss.variant(flattened)
+def _(pred: Tensor, target: Tensor) -> Tensor:
+    try:
+        target = target.view_as(pred)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    return _mse(pred, target)
+
+
+@regression_loss.variant(columns_refused)
+def _(pred: Tensor, target: Tensor) -> Tensor:
+    if pred.ndim == 2 and pred.shape[1] == 1:
+        pred = pred.squeeze(1)
+    _refuse(pred, target)
+    return _mse(pred, target)
+
+
+@regression_loss.variant(no_number_taken)
+def _(pred: Tensor, target: Tensor) -> Tensor:
+    _refuse(pred, target)
+    return torch.stack([_mse(one, other) for one, other in zip(pred, target, strict=True)]).mean()
+
+
+@regression_loss.variant(axes_counted)
+def _(pred: Tensor, target: Tensor) -> Tensor:
+    if pred.ndim != target.ndim:
+        raise ValueError("a different number of axes")
+    try:
+        return _mse(pred, target)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+
+
+@regression_loss.mistake(breaks=MEAN)
+def divided_by_one_less(pred: Tensor, target: Tensor) -> Tensor:
+    """The sum of the squares is divided by one less than their number. Perhaps n - 1 is taken over from the variance."""
+    _refuse(pred, target)
+    return ((pred - target) ** 2).sum() / max(pred.numel() - 1, 1)
+
+
+@regression_loss.mistake(breaks="Returns a tensor of no dimensions")
+def one_entry(pred: Tensor, target: Tensor) -> Tensor:
+    """The loss has the shape (1,), and () was asked for. Perhaps by reshape(1), unsqueeze, or keepdim=True."""
+    _refuse(pred, target)
+    return _mse(pred, target).reshape(1)
+
+
+@regression_loss.mistake(breaks=MEAN)
+def computed_in_float32(pred: Tensor, target: Tensor) -> Tensor:
+    """From float64 a float64 comes out, exact to about seven digits. Perhaps by float() on the way, and back at the end."""
+    _refuse(pred, target)
+    return _mse(pred.float(), target.float()).to(pred.dtype)

@@ -119,8 +119,8 @@ def argmax_of_one_column(batches: list[Batch]) -> float:
 
 @compared.mistake(breaks=SHARE)
 def sigmoid_above_zero(logits: Tensor, target: Tensor) -> Tensor:
-    """All samples are taken for class 1. Perhaps the sigmoid is cut at 0, and it is above 0 for every logit: cut
-    the logit at 0, or its sigmoid at 0.5.
+    """All samples are taken for class 1. Perhaps the sigmoid is cut at 0, and it is above 0 for every logit, or the logits
+    are made bools, and each but 0 is True: cut the logit at 0, or its sigmoid at 0.5.
     """
     return (logits.sigmoid() > 0) == target
 
@@ -249,3 +249,18 @@ def last_batch_dropped(batches: list[Batch]) -> float:
     """
     full = [pair for pair in batches if len(pair[1]) == len(batches[0][1])]
     return sum(hits_of(*pair) for pair in full) / sum(len(target) for _, target in full)
+
+
+@repair_accuracy.variant(counted_in_the_dtype_of_the_logits)
+def _(batches: list[Batch]) -> float:
+    hits = torch.zeros((), dtype=batches[0][0].dtype)
+    for logits, target in batches:
+        for right in ((logits[:, 0] > 0) == target).to(hits.dtype):
+            hits += right
+    return float(hits) / sum(len(target) for _, target in batches)
+
+
+@repair_accuracy.mistake(breaks=SHARE)
+def one_added_to_the_count(batches: list[Batch]) -> float:
+    """The hits are divided by one sample too many. Perhaps the count begins at 1 against 0 / 0: here are one batch or more."""
+    return sum(hits_of(*pair) for pair in batches) / (1 + sum(len(target) for _, target in batches))

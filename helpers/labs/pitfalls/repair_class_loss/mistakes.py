@@ -314,8 +314,8 @@ def float64_comes_out(logits: Tensor, target: Tensor, teacher_logits: Tensor, we
 
 @repair_class_loss.mistake(breaks="the gradient reaches the logits.")
 def graph_cut(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> Tensor:
-    """The value is right, and nothing is learned: the loss has no graph. Perhaps torch.tensor(...) or .item() made
-    a new number of it.
+    """The value is right, and nothing is learned: the loss has no graph. Perhaps the logits are detached, or
+    torch.tensor(...) made a new number of the loss.
     """
     hard, soft = F.cross_entropy(logits, target).item(), divergence(logits, teacher_logits).item()
     return torch.tensor((1 - weight) * hard + weight * soft, dtype=logits.dtype)
@@ -331,3 +331,10 @@ def divergence_without_gradient(
     with torch.no_grad():
         soft = divergence(logits, teacher_logits)
     return (1 - weight) * F.cross_entropy(logits, target) + weight * soft
+
+
+@repair_class_loss.mistake(breaks="Returns a tensor of no dimensions")
+def number_returned(logits: Tensor, target: Tensor, teacher_logits: Tensor, weight: float) -> float:
+    """A Python number comes back: there is nothing left to call backward on. Perhaps .item() stands at the end."""
+    loss = (1 - weight) * F.cross_entropy(logits, target) + weight * divergence(logits, teacher_logits)
+    return loss.item()

@@ -46,7 +46,7 @@ def wanted(features: Tensor, labels: Tensor, classes: int) -> Tensor:
 
 def _compared(answer: Any, trial: Trial, labels: Tensor, classes: int, about: str) -> None:
     features = drawn(trial, len(labels), 2)
-    trial.arguments_stay(LEFT)
+    trial.arguments_stay(LEFT.removesuffix("."))
     trial.given(
         f"labels {labels.tolist()} ({about}), classes = {classes}, features of shape {tuple(features.shape)}"
     )
@@ -66,7 +66,7 @@ def one_each(answer: Any, trial: Trial) -> None:
 
 @repair_class_means.property("with several samples a class, their mean", asks=MEAN)
 def several(answer: Any, trial: Trial) -> None:
-    _compared(answer, trial, torch.tensor([1, 1, 0, 1, 2, 0, 1]), 3, "repeated")
+    _compared(answer, trial, torch.tensor([1, 1, 0, 1, 2, 0, 1, 1]), 3, "repeated")
 
 
 @repair_class_means.property(

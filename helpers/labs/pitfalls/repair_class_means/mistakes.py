@@ -46,18 +46,18 @@ add_pitfalls(
     broken,
     {
         "duplicates_lost": (
-            "Of several samples of one class only one is in the sum. Perhaps `sums[labels] += features`: it reads all "
-            "rows, adds, and writes all back, and the last write stays. index_add_ adds each of them.",
+            "Of several samples of one class only one is in the sum. Perhaps `sums[labels] += features`, or `=`: it "
+            "writes a row for each sample, and the last write of a class stays. index_add_ adds each of them.",
             MEAN,
         ),
         "counted_once": (
-            "These are the sums of the classes: they are divided by 1, or by nothing. Perhaps `counts[labels] += 1`: it "
-            "reads each count once, so no class is ever counted higher than 1. bincount counts.",
+            "These are the sums of the classes: they are divided by 1, or by nothing. Perhaps they are not divided, "
+            "or `counts[labels] += 1` counts: it reads each count once, so none gets higher than 1. bincount counts.",
             MEAN,
         ),
         "chained_write": (
-            "A class without samples has 0 / 0, NaN. Perhaps `means[counts == 0][:] = 0` was to mend it: a mask in "
-            "brackets makes a copy, and the second pair writes into the copy. One pair, or counts.clamp(min=1).",
+            "A class without samples has 0 / 0, NaN. Perhaps nothing mends it, or `means[counts == 0][:] = 0` was "
+            "to: a mask in brackets makes a copy, and the second pair writes into it. One pair, or counts.clamp(min=1).",
             ZEROS,
         ),
     },
@@ -154,8 +154,8 @@ def graph_cut(features: Tensor, labels: Tensor, classes: int) -> Tensor:
 
 @repair_class_means.mistake(breaks="A NaN among the features of a class is not hidden")
 def nan_to_0(features: Tensor, labels: Tensor, classes: int) -> Tensor:
-    """A NaN among the features of a class comes out as 0. Perhaps nan_to_num mends the 0 / 0 of the empty classes:
-    it hides every other NaN, too. Mend the divisor, not the quotient.
+    """A NaN among the features of a class comes out as 0. Perhaps nan_to_num, or a question for NaN, mends the
+    0 / 0 of the empty classes: it hides every other NaN, too. Mend the divisor, not the quotient.
     """
     return torch.nan_to_num(sums_of(features, labels, classes) / counts_of(labels, classes))
 
@@ -236,3 +236,30 @@ def taken_in_order(features: Tensor, labels: Tensor, classes: int) -> Tensor:
     """
     counts = torch.bincount(labels, minlength=classes).tolist()
     return torch.stack([row.sum(0) / max(len(row), 1) for row in features.split(counts)])
+
+
+@repair_class_means.variant(features_edited)
+def _(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    order = labels.argsort()
+    labels.copy_(labels[order])
+    return right(features[order], labels, classes)
+
+
+@repair_class_means.mistake(breaks=MEAN)
+def taken_for_sorted(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """Of a class whose samples stand at several places only the last place is in the mean. Perhaps the labels are taken
+    for sorted, as by unique_consecutive: they come in any order.
+    """
+    means = [features.new_zeros(features.shape[1])] * classes
+    values, counts = labels.unique_consecutive(return_counts=True)
+    for value, part in zip(values.tolist(), features.split(counts.tolist()), strict=True):
+        means[value] = part.mean(0)
+    return torch.stack(means)
+
+
+@repair_class_means.mistake(breaks=SHAPE)
+def counts_end_early(features: Tensor, labels: Tensor, classes: int) -> Tensor:
+    """Where the last classes have no samples, the sizes of two tensors do not fit. Perhaps bincount is not told
+    minlength=classes: its counts end with the highest label that occurs.
+    """
+    return sums_of(features, labels, classes) / torch.bincount(labels).clamp(min=1).unsqueeze(1)

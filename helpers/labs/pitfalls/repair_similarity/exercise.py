@@ -44,7 +44,16 @@ def _compared(answer: Any, trial: Trial, a: Tensor, b: Tensor, about: str = "") 
     trial.given(f"a of shape {tuple(a.shape)}, b of shape {tuple(b.shape)}{about}")
     got, want = trial.call(answer, a, b), wanted(a, b)
     same_dtype(trial, got, want, "The cosines")
-    trial.equal(got, want, "The cosines", rtol=1e-6, atol=1e-6)
+    is_less = "a little nearer to 0" if a_little_nearer_to_0(got, want) else None
+    trial.equal(got, want, "The cosines", rtol=1e-6, atol=1e-6, observed=is_less)
+
+
+def a_little_nearer_to_0(got: Any, want: Tensor) -> bool:
+    """Whether all cosines are too small by one part in ten at most."""
+    if not isinstance(got, Tensor) or got.shape != want.shape or not want.all():
+        return False
+    share = got.detach() / want
+    return bool(((share > 0.9) & (share < 1)).all())
 
 
 @repair_similarity.property(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -41,7 +42,7 @@ add_pitfalls(
             COSINE,
         ),
         "zero_by_zero": (
-            "A row of zeros gives NaN: its length is 0, and 0 / 0 is formed. F.normalize divides by at least eps.",
+            "A row of zeros in a gives NaN: its length is 0, and 0 / 0 is formed. F.normalize divides by at least eps.",
             ZEROS,
         ),
     },
@@ -186,3 +187,68 @@ def negative_cut_off(a: Tensor, b: Tensor) -> Tensor:
     by clamp: a cosine reaches from -1 to 1.
     """
     return (F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).mT).clamp(0, 1)
+
+
+@repair_similarity.mistake(breaks=ZEROS)
+def zero_by_zero_in_b(a: Tensor, b: Tensor) -> Tensor:
+    """A row of zeros in b gives NaN, and one in a does not. Perhaps only the lengths of a are kept from 0."""
+    return F.normalize(a, dim=-1) @ (b / b.norm(dim=-1, keepdim=True)).mT
+
+
+@repair_similarity.mistake(breaks=ZEROS)
+def one_for_zeros(a: Tensor, b: Tensor) -> Tensor:
+    """A row of zeros gives cosines of 1, as if it had the direction of each row. Perhaps the quotient is replaced by 1 where
+    a length is 0: it is the length that 1 can stand for.
+    """
+    lengths = a.norm(dim=-1).unsqueeze(-1) * b.norm(dim=-1).unsqueeze(-2)
+    return torch.where(lengths == 0, 1.0, a @ b.mT / lengths)
+
+
+@repair_similarity.mistake(breaks=COSINE)
+def eps_beside_the_length(a: Tensor, b: Tensor) -> Tensor:
+    """All cosines are a little nearer to 0 than they should be. Perhaps a small
+    number is added to each length against 0 / 0: F.normalize takes the larger of length and eps.
+    """
+    return (a / (a.norm(dim=-1, keepdim=True) + 1e-2)) @ (b / (b.norm(dim=-1, keepdim=True) + 1e-2)).mT
+
+
+@repair_similarity.mistake(breaks=SHAPE)
+def b_with_a(a: Tensor, b: Tensor) -> Tensor:
+    """This is the transpose: it has a row for each row of b. Perhaps a and b are exchanged in the product."""
+    return F.normalize(b, dim=-1) @ F.normalize(a, dim=-1).mT
+
+
+@repair_similarity.mistake(breaks=COSINE)
+def for_three_axes_only(a: Tensor, b: Tensor) -> Tensor:
+    """Two matrices are an error. Perhaps by bmm, or transpose(1, 2), which are for one batch axis: `@` and `.mT` take any
+    number of axes in front.
+    """
+    return torch.bmm(F.normalize(a, dim=-1), F.normalize(b, dim=-1).mT)
+
+
+@repair_similarity.variant(for_three_axes_only)
+def _(a: Tensor, b: Tensor) -> Tensor:
+    return F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).transpose(1, 2)
+
+
+@repair_similarity.mistake(breaks="Returns a tensor of shape (..., N, M)")
+def single_pair_squeezed(a: Tensor, b: Tensor) -> Tensor:
+    """For one vector with one the result has no axes left, and (1, 1) was asked for. Perhaps squeeze() stands at the end:
+    it takes out every axis of length 1.
+    """
+    return (F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).mT).squeeze()
+
+
+@repair_similarity.mistake(breaks=COSINE)
+def angle_for_cosine(a: Tensor, b: Tensor) -> Tensor:
+    """This is the angle in radians, not its cosine. Perhaps acos() stands at the end."""
+    return (F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).mT).clamp(-1, 1).acos()
+
+
+@repair_similarity.mistake(breaks=COSINE)
+def third_axis(a: Tensor, b: Tensor) -> Tensor:
+    """Two and three axes are right, and four are not. Perhaps dim=2 was written for the last axis of three: -1 is the last
+    one of any number.
+    """
+    dim = 1 if a.ndim == 2 else 2
+    return F.normalize(a, dim=dim) @ F.normalize(b, dim=dim).mT

@@ -103,6 +103,12 @@ def own_pad(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, (0, 1), 3, 2)
 
 
+@repair_token_loss.property("padding with an index that no class has", asks=MEAN, after=(padded, own_pad))
+def pad_of_no_class(answer: Any, trial: Trial) -> None:
+    _compared(answer, trial, (2, 3), 4, -1)
+    _compared(answer, trial, (3, 2), 4, 50)
+
+
 @repair_token_loss.property(
     "0 where nothing counts",
     asks=(ZERO, "Returns a tensor of no dimensions"),
@@ -115,7 +121,7 @@ def own_pad(answer: Any, trial: Trial) -> None:
 )
 def nothing_counts(answer: Any, trial: Trial) -> None:
     logits, target = _case(trial, (0, 0), 3, 0)
-    trial.given("logits of shape (2, 3, 4), [0, 0] of 3 targets count, pad = 0")
+    trial.given("logits of shape (2, 3, 4), pad = 0, and all targets are pad")
     got = trial.call(answer, logits, target, 0)
     if isinstance(got, Tensor):
         got = got.detach()  # a zero that asks for a gradient of its own does no harm
@@ -136,7 +142,7 @@ def gradient(answer: Any, trial: Trial) -> None:
     logits, target = _case(trial, (3, 1, 0), 3, 0)
     leaf, own, c = logits.clone().requires_grad_(), logits.clone().requires_grad_(), drawn(trial, 1)[0]
     trial.given(
-        "logits of shape (3, 3, 4) that require grad, [3, 1, 0] of 3 targets count; a random number comes in"
+        f"logits of shape (3, 3, 4) that require grad, target = {target.tolist()}, pad = 0; a random number comes in"
     )
     got = trial.call(answer, leaf, target, 0)
     has_graph(trial, got, "The logits")
@@ -154,7 +160,8 @@ def nan_shown(answer: Any, trial: Trial) -> None:
     logits, target = _case(trial, (3, 1), 3, 0)
     logits[1][target[1] != 0] = float("nan")
     trial.given(
-        "logits of shape (2, 3, 4), [3, 1] of 3 targets count, pad = 0; those of sequence 1's token are NaN"
+        f"logits of shape (2, 3, 4), target = {target.tolist()}, pad = 0; the logits of the one token of sequence 1 "
+        "that counts are NaN"
     )
     got = trial.call(answer, logits, target, 0)
     trial.true(
@@ -170,5 +177,5 @@ def nan_shown(answer: Any, trial: Trial) -> None:
 def dtype_kept(answer: Any, trial: Trial) -> None:
     for kept in ((3, 1), (0, 0)):
         logits, target = _case(trial, kept, 3, 0, torch.float32)
-        trial.given(f"logits of shape (2, 3, 4), float32, {list(kept)} of 3 targets count, pad = 0")
+        trial.given(f"logits of shape (2, 3, 4), float32, target = {target.tolist()}, pad = 0")
         keeps_dtype(trial, trial.call(answer, logits, target, 0), torch.float32, "the loss")

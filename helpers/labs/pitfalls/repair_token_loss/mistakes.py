@@ -70,7 +70,9 @@ def summed(logits: Tensor, target: Tensor, pad: int) -> Tensor:
 
 @repair_token_loss.mistake(breaks=MEAN)
 def pad_not_told(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """A pad other than -100 is trained like a class, and counts. Perhaps cross_entropy is not told ignore_index."""
+    """A pad that is the index of a class is trained like one, and counts. Perhaps cross_entropy is not told
+    ignore_index, or only -100, or what is negative, is taken for padding.
+    """
     return F.cross_entropy(*positions(logits, target), reduction="sum") / counted(target, -100)
 
 
@@ -139,7 +141,9 @@ def targets_in_another_order(logits: Tensor, target: Tensor, pad: int) -> Tensor
 
 @repair_token_loss.mistake(breaks=GRADIENT)
 def graph_cut(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """The value is right, and nothing is trained: the loss has no graph. Perhaps a new tensor was made of its number."""
+    """The value is right, and nothing is trained: the loss has no graph. Perhaps the logits are detached, or a new
+    tensor was made of the loss's number.
+    """
     return torch.tensor(summed(logits, target, pad).item() / counted(target, pad).item(), dtype=logits.dtype)
 
 
@@ -159,8 +163,8 @@ def _(logits: Tensor, target: Tensor, pad: int) -> Tensor:
 
 @repair_token_loss.mistake(breaks=SHOWN)
 def nan_left_out(logits: Tensor, target: Tensor, pad: int) -> Tensor:
-    """A token whose logits are NaN is left out, or costs 0, and the loss looks like any other. Perhaps by nansum, or
-    nan_to_num of the single losses.
+    """Logits of a token that counts are NaN, and the loss is a number like any other. Perhaps by nan_to_num of the
+    logits or of the single losses, or by nansum.
     """
     losses = F.cross_entropy(logits.mT, target, ignore_index=pad, reduction="none")
     return losses.nan_to_num().sum() / counted(target, pad)
@@ -249,8 +253,52 @@ def float32_comes_out(logits: Tensor, target: Tensor, pad: int) -> Tensor:
 @repair_token_loss.mistake(breaks="Returns a tensor of no dimensions")
 def number_for_nothing(logits: Tensor, target: Tensor, pad: int) -> Any:
     """Where nothing counts a Python number comes back, and a tensor otherwise: its backward() is missing. Perhaps
-    `return 0.0`: logits.sum() * 0 and new_zeros(()) are tensors.
+    `return 0.0`: logits.new_zeros(()) is a tensor.
     """
     if not (target != pad).any():
         return 0.0
     return summed(logits, target, pad) / counted(target, pad)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def minus_100_counted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """Where pad is a class, padding costs nothing, and it is in the count all the same. Perhaps the count asks which
+    targets differ from -100, and not from pad.
+    """
+    return summed(logits, target, pad) / counted(target, -100)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def class_of_the_pad_taken_out(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """Where pad is a class, it gets no probability, and the tokens that count cost less. Perhaps its logits are set to
+    -inf, or its column is left out: pad marks targets, and the softmax runs over all classes.
+    """
+    if 0 <= pad < logits.shape[-1]:
+        logits = logits.index_fill(-1, torch.tensor([pad]), float("-inf"))
+    return summed(logits, target, pad) / counted(target, pad)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def padding_left_out_too_late(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """A pad that no class has, as -1, ends the call with an error. Perhaps a loss is computed for the padding, too, and
+    left out afterwards: without ignore_index cross_entropy knows no negative index but -100.
+    """
+    losses = F.cross_entropy(logits.mT, target, reduction="none")
+    return losses.where(target != pad, 0).sum() / counted(target, pad)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def pad_beyond_the_classes(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """A pad above all classes, as 50 of 4, ends the call with an error, and a negative one is right. Perhaps clamp(min=0)
+    brings the targets into range before a class is picked: that leaves 50. ignore_index, or masked_fill, takes any pad.
+    """
+    kept = target != pad
+    losses = F.cross_entropy(logits.mT, target.clamp(min=0), reduction="none")
+    return losses.where(kept, 0).sum() / kept.sum().clamp(min=1)
+
+
+@repair_token_loss.variant(pad_beyond_the_classes)
+def _(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    kept = target != pad
+    picked = logits.log_softmax(-1).gather(-1, target.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    return -picked.where(kept, 0).sum() / kept.sum().clamp(min=1)

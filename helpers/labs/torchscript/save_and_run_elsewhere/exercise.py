@@ -59,7 +59,10 @@ RETURNS = (
 LEFT = "`module` and `example` are left as they were: modes, parameters, values."
 BESIDE = "Nothing else is left in the folder of `path`."
 
-GIVEN = "a module in training mode, with a dropout; x of shape (3, 3), h of shape (4,), both float64"
+GIVEN = (
+    "a module in training mode, with a dropout; x of shape (3, 3), h of shape (2, 4), both float64; "
+    "an older file at path"
+)
 OLDER = b"an older file"
 UNWRITTEN = "still the older file: nothing was written there"
 RNG = ("torch RNG",)  # a trace of a dropout draws
@@ -185,9 +188,10 @@ def values(answer: Any, trial: Trial) -> None:
     )
     trial.true(
         got.shape == want.shape,
-        f"The result has shape {tuple(got.shape)}.",
+        f"The result has shape {tuple(got.shape)}, and what the module gives has {tuple(want.shape)}.",
         expected=f"shape {tuple(want.shape)}",
-        observed="shape",
+        got=f"shape {tuple(got.shape)}",
+        observed=("shape", tuple(got.shape)),
     )
     near = (got.detach() - want).abs().max().item()
     trial.true(
@@ -235,6 +239,17 @@ def elsewhere_indeed(answer: Any, trial: Trial) -> None:
 )
 def for_other_inputs(answer: Any, trial: Trial) -> None:
     run, module = loaded_by(answer, trial)
+    trial.given("the loaded file, after eval(), with the inputs that it was saved with")
+    module.eval()
+    want, got = in_evaluation(run.module, run.given), result(module, run.given)
+    is_random = not torch.equal(got, result(module, run.given))
+    trial.true(
+        is_random or (got.shape == want.shape and torch.allclose(got, want, rtol=0, atol=1e-9)),
+        "The file by itself is wrong for the example, too, though what came back is right.",
+        expected=want,
+        got=got,
+        observed="wrong for the example",
+    )
     for rows, positive in [(3, False), (5, True), (0, True), (1, False)]:
         other = inputs(trial.generator, rows, positive=positive)
         sign = "positive" if positive else "negative"
@@ -250,7 +265,7 @@ def for_other_inputs(answer: Any, trial: Trial) -> None:
         )
         trial.true(
             got.shape == want.shape and torch.allclose(got, want, rtol=0, atol=1e-9),
-            "The file gives something else than the module: what was saved is the run of the example.",
+            "The file is right for the example, and gives something else than the module here.",
             expected=want,
             got=got,
             observed=("baked", rows, positive),
@@ -302,8 +317,9 @@ def left_alone(answer: Any, trial: Trial) -> None:
     )
     trial.true(
         not changed,
-        f"Changed in the module: {', '.join(changed)}.",
+        f"Changed in the module: {', '.join(f'{what} of {of_which(run, what)}' for what in changed)}.",
         expected="the module as it was",
+        got="requires_grad=False" if changed == ["requires_grad"] else None,
         observed=("changed", changed),
     )
     edited = [
@@ -320,13 +336,21 @@ def left_alone(answer: Any, trial: Trial) -> None:
     )
 
 
+def of_which(run: Saved, what: str) -> str:
+    """Names of the parameters of which this is not as it was."""
+    before, after = run.before[what], run.after[what]
+    return (
+        ", ".join(name for name in before if name not in after or before[name] != after[name]) or "new ones"
+    )
+
+
 @save_and_run_elsewhere.property("no other file is left beside it", asks=BESIDE, changes=RNG, once_right=True)
 def nothing_beside(answer: Any, trial: Trial) -> None:
     beside = saved(answer, trial).beside
     trial.true(
         not beside,
-        f"Beside the file there are {len(beside)} more.",
-        expected="the file at path, and nothing else in its folder",
-        got=", ".join(beside),
-        observed=("beside", len(beside)),
+        "The folder of path holds something beside the file at path.",
+        expected="module.pt",
+        got=", ".join(["module.pt", *beside]),
+        observed="beside",
     )

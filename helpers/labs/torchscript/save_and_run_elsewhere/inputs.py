@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 
 class Mixer(nn.Module):
-    """Mixes the rows of x, in a way that the sign of h decides: a branch, a loop, a dropout."""
+    """Mixes the rows of x into h, in a way that the sign of h decides: a branch, a loop, a dropout."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,9 +67,9 @@ def given_module(generator: torch.Generator) -> Iterator[nn.Module]:
 
 
 def inputs(generator: torch.Generator, rows: int, *, positive: bool) -> Inputs:
-    """x of shape (rows, 3), and h of shape (4,) whose sum has this sign."""
+    """x of shape (rows, 3), and h of shape (2, 4) whose sum has this sign."""
     x = torch.randn(rows, 3, generator=generator, dtype=torch.float64)
-    h = torch.rand(4, generator=generator, dtype=torch.float64) + 0.2
+    h = torch.rand(2, 4, generator=generator, dtype=torch.float64) + 0.2
     return x, h if positive else -h
 
 

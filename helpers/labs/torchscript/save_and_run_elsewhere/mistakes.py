@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -56,7 +57,8 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
 @exercise.mistake(breaks=AT_PATH)
 def class_made_importable(module: nn.Module, example: Example, path: Path) -> Tensor:
     """At path there is a pickle with the name of the class, and a result came back all the same. Perhaps the folder of
-    the class was put on sys.path, or the pickle was loaded here: the file is half of what must be shipped.
+    the class was put on sys.path, or it was the module of this process that computed: the file is half of what must be
+    shipped.
     """
     torch.save(module, path)
     folder = Path(inspect.getfile(type(module))).parent
@@ -91,7 +93,7 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
 
 @exercise.mistake(breaks=EVALUATION)
 def traced(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """For an h with a negative sum the file is wrong. Perhaps it is a trace: that is one run, with the branch that the
+    """For an h with a negative sum the file is wrong, and for the example right. Perhaps it is a trace: that is one run, with the branch that the
     example took, and as many rows as it had. This module needs script.
     """
     modes = {part: part.training for part in module.modules()}
@@ -181,15 +183,15 @@ def path_ignored(module: nn.Module, example: Example, path: Path) -> Tensor:
 
 @exercise.mistake(breaks=RETURNS)
 def printed_with_four_digits(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """All but a few digits are lost. Perhaps the result was printed: print shows four digits of a tensor. Send the tensor in a file:
-    torch.save there, torch.load here.
+    """All but a few digits are lost. Perhaps the result was rounded or printed: print shows four digits of a tensor.
+    Send the tensor in a file: torch.save there, torch.load here.
     """
     torch.jit.script(module).eval().save(path)
     with tempfile.TemporaryDirectory() as folder:
         torch.save(list(example), given := Path(folder) / "given.pt")
         message = elsewhere(LOAD + "print(module(*torch.load(sys.argv[2])))\n", path, given)
-    numbers = re.findall(r"-?\d+\.\d*(?:e[+-]?\d+)?", message.partition("]")[0])
-    return torch.tensor([float(number) for number in numbers], dtype=example[0].dtype)
+    numbers = re.findall(r"-?\d+\.\d*(?:e[+-]?\d+)?", message.partition("]]")[0])
+    return torch.tensor([float(number) for number in numbers], dtype=example[0].dtype).view_as(example[1])
 
 
 @exercise.mistake(breaks=RETURNS)
@@ -201,13 +203,13 @@ def dtype_lost_in_a_list(module: nn.Module, example: Example, path: Path) -> Ten
     with tempfile.TemporaryDirectory() as folder:
         torch.save(list(example), given := Path(folder) / "given.pt")
         message = elsewhere(LOAD + "print(module(*torch.load(sys.argv[2])).tolist())\n", path, given)
-    return torch.tensor([float(number) for number in message.strip("[]\n").split(",")])
+    return torch.tensor(json.loads(message))
 
 
 @exercise.mistake(breaks=BESIDE)
 def files_left_beside(module: nn.Module, example: Example, path: Path) -> Tensor:
-    """Other files lie beside the program: who ships the folder ships them, too. Perhaps the inputs and the result
-    are written there: tempfile.TemporaryDirectory has a place for them, and clears it.
+    """Something lies beside the program: who ships the folder ships that, too. Perhaps the inputs, the result or a file
+    on the way are written there: tempfile.TemporaryDirectory has a place for them, and clears it.
     """
     torch.jit.script(module).eval().save(path)
     given, made = path.with_name("given.pt"), path.with_name("made.pt")
@@ -257,3 +259,74 @@ def _(module: nn.Module, example: Example, path: Path) -> Tensor:
     return run(
         LOAD + "torch.save(module(*torch.load(sys.argv[2])).float(), sys.argv[3])\n", path, example
     ).double()
+
+
+@exercise.variant(files_left_beside)
+def _(module: nn.Module, example: Example, path: Path) -> Tensor:
+    new = path.with_suffix(".tmp")
+    torch.jit.script(module).eval().save(new)
+    path.write_bytes(new.read_bytes())
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.mistake(breaks=RETURNS)
+def flat(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """The numbers come back in one row, and the shape is lost. Perhaps they were flattened to be printed or written as
+    text: torch.save there and torch.load here keep a tensor whole.
+    """
+    torch.jit.script(module).eval().save(path)
+    return run(LOAD + RUN, path, example).flatten()
+
+
+@exercise.mistake(breaks=RETURNS)
+def array_returned(module: nn.Module, example: Example, path: Path) -> object:
+    """A NumPy array came back, and a tensor was asked for. Perhaps numpy() stands at the end, or numpy.load."""
+    torch.jit.script(module).eval().save(path)
+    return run(LOAD + RUN, path, example).detach().numpy()
+
+
+@exercise.mistake(breaks=AT_PATH)
+def not_replaced(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """At path is still the older file, and it ended the call with an error. Perhaps the program is written only where no
+    file is yet, or under a different name than the one that is read.
+    """
+    if not path.exists():
+        torch.jit.script(module).eval().save(path)
+    return run(LOAD + RUN, path, example)
+
+
+@exercise.mistake(breaks=AT_PATH)
+def taken_away(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """A result came back, and at path there is no file afterwards. Perhaps it was cleared away at the end, or moved: it
+    is what the caller wants to ship.
+    """
+    torch.jit.script(module).eval().save(path)
+    try:
+        return run(LOAD + RUN, path, example)
+    finally:
+        path.unlink()
+
+
+@exercise.mistake(breaks=EVALUATION)
+def weights_in_another_file(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """What came back is right, and the file by itself is wrong, for the example, too. Perhaps the other process got the
+    weights from a second file, or ran something other than the file at path.
+    """
+    empty = copy.deepcopy(module).eval()
+    for value in empty.parameters():
+        value.data.zero_()
+    torch.jit.script(empty).save(path)
+    with tempfile.TemporaryDirectory() as folder:
+        torch.save(module.state_dict(), weights := Path(folder) / "weights.pt")
+        fill = "module.load_state_dict(torch.load(sys.argv[4]))\n"
+        return run(LOAD + fill + RUN, path, example, weights)
+
+
+@exercise.mistake(breaks=LEFT)
+def gradients_switched_off(module: nn.Module, example: Example, path: Path) -> Tensor:
+    """Parameters of the caller's module no longer require grad: they cannot be trained further. Perhaps by
+    requires_grad_(False) before the file is written.
+    """
+    module.requires_grad_(False)
+    torch.jit.script(module).eval().save(path)
+    return run(LOAD + RUN, path, example)

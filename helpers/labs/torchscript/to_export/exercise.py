@@ -112,7 +112,10 @@ def same_results(one: Program, trial: Trial) -> None:
             continue
         if gap := difference(got, want):
             kind = kind_of_result(one, x, got, want) or gap.kind
-            gaps.append((words, kind, gap.sentence, f": {shown(want)}", shown(got)))
+            tell = shown(want) != shown(got)  # large ones: the sentence says where they differ
+            gaps.append(
+                (words, kind, gap.sentence, f": {shown(want)}" if tell else "", shown(got) if tell else "")
+            )
     if gaps:
         words, kind, sentence, wanted, had = gaps[0]
         trial.given(f"to_export(lab.{one.name}(), ...).module()(x), {words}")
@@ -346,9 +349,22 @@ def same_gradients(one: Program, trial: Trial) -> None:
         trial.true(
             not wrong,
             " ".join(f"The gradient of {key} is {kind}." for key, kind in wrong.items()),
-            expected="the gradients of the module",
+            expected="the gradients of the module" + numbers_of(wrong, dict(zip(names, want, strict=True))),
+            got=numbers_of(wrong, dict(zip(names, got, strict=True))).removeprefix("; "),
             observed=(one.name, sorted(wrong.items())),
         )
+
+
+def numbers_of(wrong: dict[str, str], gradients: dict[str, Tensor | None]) -> str:
+    """The first numbers of the first gradient that is wrong."""
+    for key in list(wrong)[:1]:
+        value = gradients[key]
+        if value is None:
+            return f"; of {key}: None"
+        return f"; of {key}, the first numbers: " + ", ".join(
+            f"{x:.4g}" for x in value.flatten()[:3].tolist()
+        )
+    return ""
 
 
 for _name in ("Averaged", "Branching", "Squared"):

@@ -89,6 +89,7 @@ class Program:
         moved = [x - x.mean() + sign / 5 for x, sign in zip(drawn, (1, -1, -1), strict=True)]
         if self.name != "Branching":
             return moved
+        moved[2][:2] = moved[2][:2].flip(0)  # its first row has the sign of its sum, that of moved[1] has not
         x = torch.ones(3, WIDTH)
         x[1] = -2  # 1, -2 and 1 again: the sum is exactly 0
         return [*moved, x]

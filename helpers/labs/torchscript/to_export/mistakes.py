@@ -24,6 +24,19 @@ from helpers.labs.torchscript.to_export.exercise import (
     SAME,
     to_export,
 )
+from helpers.labs.torchscript.to_export.other_choices import (
+    AtZero,
+    ByFirstRow,
+    ByItem,
+    ByMask,
+    ByWhere,
+    LowerPlain,
+    OfAnotherShape,
+    OneDetached,
+    RowByRow,
+    Swapped,
+    Taken,
+)
 from helpers.labs.torchscript.to_export.right import (
     REPAIRS,
     Average,
@@ -193,53 +206,6 @@ def if_left():
     return but(Branching, repair=as_it_is)
 
 
-class ByItem(Choice):
-    def forward(self, x: Tensor) -> Tensor:
-        return self.up(x) if x.sum().item() > 0 else self.lower(x)
-
-
-class ByWhere(Choice):
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.where(x.sum() > 0, self.up(x), self.lower(x))
-
-
-class ByMask(Choice):
-    def forward(self, x: Tensor) -> Tensor:
-        is_up = (x.sum() > 0).to(x.dtype)
-        return is_up * self.up(x) + (1 - is_up) * self.lower(x)
-
-
-class Swapped(Choice):
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.cond(x.sum() > 0, self.lower, self.up, (x,))
-
-
-class LowerPlain(Choice):
-    def lower(self, x: Tensor) -> Tensor:
-        return self.down(x)
-
-
-class OfAnotherShape(Choice):
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.cond(x.sum() > 0, self.up, lambda x: self.lower(x).mean(0), (x,))
-
-
-class RowByRow(Choice):
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.where(x.sum(1, keepdim=True) > 0, self.up(x), self.lower(x))
-
-
-class Taken(Choice):
-    """The branch of the example."""
-
-    def __init__(self, given: nn.Module, is_up: bool) -> None:
-        super().__init__(given)
-        self.is_up = is_up
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.up(x) if self.is_up else self.lower(x)
-
-
 to_export.variant(if_left)(but(Branching, repair=ByItem))
 to_export.variant(if_left)(but((Branching, Squared), repair=as_it_is))
 
@@ -279,11 +245,6 @@ def branches_of_different_shapes():
     return but(Branching, repair=OfAnotherShape)
 
 
-class AtZero(Choice):
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.cond(x.sum() >= 0, self.up, self.lower, (x,))
-
-
 @built.mistake(breaks=SAME)
 def branch_at_zero():
     """Where the sum of x is exactly 0, and only there, the other branch is taken. The module asks `> 0`, and not `>= 0`."""
@@ -292,21 +253,29 @@ def branch_at_zero():
 
 @built.mistake(breaks=SAME)
 def row_by_row():
-    """The result is wrong, whatever the sum of x is, and it is not the other branch either. Perhaps each row was asked
-    about by itself: the module asks once, about the sum of all of x.
+    """The result is wrong, whatever the sum of x is, and it is not the other branch either. Perhaps `up` and `down` are
+    new layers without the module's weights, or each row was asked about by itself: the module asks once, about all of x.
     """
     return but(Branching, repair=RowByRow)
 
 
 @to_export.mistake(breaks=SAME)
 def branch_of_the_example(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
-    """One branch is taken, whatever the sum of x is. Perhaps it was chosen in Python, when the example was there, and
-    only that one was exported; or what is asked about is not the sum of all of x.
+    """For every x that was tried the same branch is taken, whatever its sum is. Perhaps it was chosen in Python, when the
+    example was there, and only that one was exported; or the question has one answer for nearly every x.
     """
     if not isinstance(module, Branching):
         return right(module, example, dynamic)
     is_up = bool(example[0].sum() > 0)
     return exported(module, example, dynamic, repair=lambda given: Taken(given, is_up))
+
+
+@built.mistake(breaks=SAME)
+def first_row_asked():
+    """The other branch is taken for some x, and not for others whose sum has the same sign. Perhaps what is asked about is
+    not the sum of all of x, but that of its first row or entry.
+    """
+    return but(Branching, repair=ByFirstRow)
 
 
 @to_export.mistake(breaks=LEFT)
@@ -534,6 +503,46 @@ def _(
 ) -> torch.export.ExportedProgram:
     frozen = copy.deepcopy(module).requires_grad_(False)
     return exported(frozen, example, dynamic)
+
+
+class WithoutGraph(Average):
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.no_grad():
+            return super().forward(x)
+
+
+@built.mistake(breaks=GRADIENTS)
+def no_graph():
+    """The program's result for Averaged does not require grad, though the table does. Perhaps forward stands under
+    torch.no_grad(), or the result is detached.
+    """
+    return but(Averaged, repair=WithoutGraph)
+
+
+@built.mistake(breaks=GRADIENTS)
+def branch_detached():
+    """The gradients of the parameters of `up` are zero where it is taken, and its values are right. Perhaps they go into
+    the branch detached.
+    """
+    return but(Branching, repair=OneDetached)
+
+
+@built.mistake(breaks=GRADIENTS)
+def another_derivative():
+    """For Squared all gradients are wrong, and they are not the half. Perhaps backward multiplies by something other than
+    2 * x, as the output, which setup_context kept in place of the input.
+    """
+    return with_operator(
+        "output_kept", backward=lambda ctx, grad_out: 2 * ctx.saved_tensors[0] ** 2 * grad_out
+    )
+
+
+@built.mistake(breaks=OPCHECK)
+def input_written():
+    """opcheck's test of the schema fails: it says that there are no writes, and the argument is a different one after the
+    call. Perhaps the kernel works in place, on a tensor that is the caller's.
+    """
+    return with_operator("input_written", kernel=lambda x: x.mul_(x).clone())
 
 
 @to_export.mistake(breaks=LEFT)
