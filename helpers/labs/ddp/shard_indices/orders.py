@@ -17,6 +17,10 @@ def kind_of_order(shares: list[list[int]], *, epoch: int, seed: int) -> str:
     n, world = len(order), len(shares)
     if sorted(order) != list(range(n)):
         return ""
+    if [item for share in shares for item in share] == permutation(
+        n, torch.Generator().manual_seed(seed + epoch)
+    ):
+        return "the right order, in blocks"
     for words, other in others(n, epoch, seed).items():
         if order == other:
             return words

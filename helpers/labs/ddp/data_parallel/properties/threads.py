@@ -36,7 +36,9 @@ def outputs(answer: Answer, trial: Trial) -> None:
             [drawn(trial, 2 + place, 3) for place in range(n)],
         )
         kwargs = [{"shift": 5.0 + 10.0 * place} for place in range(n)]  # none is the default
-        trial.given(f"parallel_apply(mods, inputs, kwargs), {n} modules, kwargs {kwargs}")
+        trial.given(
+            f"parallel_apply(mods, inputs, kwargs), {n} module{'s' if n > 1 else ''}, kwargs {kwargs}"
+        )
         with quiet_threads():
             got = listed(trial, trial.call(answer[2], mods, inputs, kwargs), "parallel_apply")
         wants = [mod.right(x, **kw) for mod, x, kw in zip(mods, inputs, kwargs, strict=True)]
