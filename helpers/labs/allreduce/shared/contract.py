@@ -54,11 +54,11 @@ def second_call(exercise: Exercise, task: AllReduce) -> None:
 
     @exercise.property("the same call once more, on other numbers", asks=IN_A_ROW, once_right=True)
     def once_more(answer: Answer, trial: Trial) -> None:
-        trial.given(f"4 ranks, x of 12 numbers (float32){task.said}")
-        first = [small_numbers(trial, (12,)) for _ in range(4)]
+        trial.given(f"4 ranks, x of 4 numbers (float32){task.said}")
+        first = [small_numbers(trial, (4,)) for _ in range(4)]
         landed(trial, answer, task, [x.clone() for x in first])
-        trial.given(f"4 ranks, x of 12 numbers (float32){task.said}; then the same call on other numbers")
-        xs = [small_numbers(trial, (12,)) for _ in range(4)]
+        trial.given(f"4 ranks, x of 4 numbers (float32){task.said}; then the same call on other numbers")
+        xs = [small_numbers(trial, (4,)) for _ in range(4)]
         before = [x.clone() for x in xs]
         run_on(trial, answer, xs, *task.more)
         want = task.results(before)[0]
