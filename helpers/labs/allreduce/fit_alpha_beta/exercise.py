@@ -78,6 +78,7 @@ def measured(
 
 def fitted(answer: Any, trial: Trial, rows: list[Row]) -> tuple[float, float]:
     """answer(rows), if it is two numbers."""
+    trial.arguments_stay(UNCHANGED)
     got = trial.call(answer, list(rows))
     try:
         if isinstance(got, str | dict | set):

@@ -193,7 +193,7 @@ def of_wrong_counts(columns: Columns) -> list:
 
 WRONG_COUNTS: dict[str, tuple[str, list[Columns]]] = {
     "one_formula_for_all": (
-        "One algorithm's rows give the right pair, and those of the other do not. Perhaps all rows were fitted with one formula. "
+        "Rows of one algorithm do not give the right pair. Perhaps all rows were fitted with one formula. "
         "A row of naive carries the whole vector in each message, a row of the ring an nth of it: the first entry of a row "
         "says which it is.",
         [
@@ -202,12 +202,12 @@ WRONG_COUNTS: dict[str, tuple[str, list[Columns]]] = {
         ],
     ),
     "seconds_against_bytes": (
-        "alpha and beta are several times too large. Perhaps seconds were put against nbytes alone: the line mixes algorithms "
+        "From rows of naive come an alpha and a beta several times too large. Perhaps seconds were put against nbytes alone: the line mixes algorithms "
         "and worlds, and its start is the latency of a whole all-reduce, not of a message.",
         [lambda name, world, size: (1, size)],
     ),
     "alpha_once_a_call": (
-        "alpha is several times too large. Perhaps it was counted once or twice a row, so it is the latency of a whole "
+        "From rows of naive comes an alpha several times too large. Perhaps it was counted once or twice a row, so it is the latency of a whole "
         "all-reduce, or of a phase. There are 2 * (world - 1) messages, one after the other.",
         [
             lambda name, world, size: (1, counts(name, world, size)[1]),
@@ -215,11 +215,11 @@ WRONG_COUNTS: dict[str, tuple[str, list[Columns]]] = {
         ],
     ),
     "one_phase": (
-        "alpha and beta are twice as large as they should be. Perhaps one of the two phases was counted, world - 1 messages.",
+        "From rows of naive come an alpha and a beta twice as large as they should be. Perhaps one of the two phases was counted, world - 1 messages.",
         [lambda name, world, size: tuple(part / 2 for part in counts(name, world, size))],
     ),
     "as_many_steps_as_ranks": (
-        "alpha and beta are too small, by less than a half. Perhaps a phase has world steps. It has world - 1: with 2 ranks "
+        "From rows of naive come an alpha and a beta too small, by less than a half. Perhaps a phase has world steps. It has world - 1: with 2 ranks "
         "world is twice too many, so no single alpha fits all rows.",
         [lambda name, world, size: tuple(part * world / (world - 1) for part in counts(name, world, size))],
     ),
@@ -257,8 +257,8 @@ def three_unknowns(rows: list[Row], power: float) -> Pair:
 
 @fit_alpha_beta.mistake(breaks=BEST)
 def rows_of_one_algorithm(rows: list[Row]) -> Pair:
-    """The rows of one algorithm decide alone, or there is nothing left where only the other one was
-    measured. Both know the same alpha and beta. Perhaps rows were chosen by their algorithm.
+    """From rows of one algorithm alone comes no pair: two zeros or an error. Perhaps the rows of the other were chosen, and
+    none is left. Both know the same alpha and beta.
     """
     return solved([row for row in rows if row[0] == "ring"], RELATIVE)
 
@@ -273,6 +273,34 @@ def _(rows: list[Row]) -> Pair:
     steps = [(terms(*row[:3]), row[3]) for row in rows if row[0] == "ring" and row[1] > 1]
     x, y = [part.carried / part.messages for part, _ in steps], [time / part.messages for part, time in steps]
     beta, alpha = np.polyfit(x, y, 1, w=[1 / time for time in y])
+    return float(alpha), float(beta)
+
+
+@fit_alpha_beta.mistake(breaks=BEST)
+def one_algorithm_preferred(rows: list[Row]) -> Pair:
+    """With noise the pair is that of the rows of one algorithm. Perhaps they were chosen wherever there are some. Both know
+    the same alpha and beta, and noise is averaged out by all of them together.
+    """
+    rows = sent(rows)
+    return solved([row for row in rows if row[0] == "naive"] or rows, RELATIVE)
+
+
+@fit_alpha_beta.variant(one_algorithm_preferred)
+def _(rows: list[Row]) -> Pair:
+    rows = sent(rows)
+    return solved([row for row in rows if row[0] == "ring"] or rows, RELATIVE)
+
+
+@fit_alpha_beta.mistake(breaks=MODEL[1])
+def a_constant_beside(rows: list[Row]) -> Pair:
+    """With noise the pair is that of a model with a constant beside alpha and beta, which takes a part of both. Perhaps a
+    column of ones was added, or a fit with an intercept was called: `cost` has none.
+    """
+    rows = sent(rows)
+    times = np.array([row[3] for row in rows])
+    paid = np.array([(*counts(*row[:3]), 1.0) for row in rows]) / times[:, None]
+    size = np.linalg.norm(paid, axis=0)
+    alpha, beta, _ = np.linalg.lstsq(paid / size, np.ones(len(rows)), rcond=None)[0] / size
     return float(alpha), float(beta)
 
 
@@ -360,8 +388,8 @@ def share_of_the_predicted(rows: list[Row]) -> Pair:
 
 @fit_alpha_beta.mistake(breaks=REPEATED)
 def repeats_lost(rows: list[Row]) -> Pair:
-    """A measurement that was repeated counts as if it had been made once, and those beside it decide. Perhaps a dict by
-    (algorithm, world, nbytes) keeps the last one, or the mean or the fastest takes the place of all. Each row counts.
+    """A measurement that was repeated counts less often than it was made. Perhaps a dict by (algorithm, world, nbytes) keeps
+    the last one, the mean or the fastest takes the place of all, or a set drops equal rows. Each row counts.
     """
     return solved([(*key, last) for key, last in {row[:3]: row[3] for row in sent(rows)}.items()], RELATIVE)
 
@@ -420,15 +448,32 @@ def alpha_rounded(rows: list[Row]) -> Pair:
 
 @fit_alpha_beta.mistake(breaks=NETWORKS)
 def alpha_cut_off(rows: list[Row]) -> Pair:
-    """Where a start takes as long as a hundred million bytes the pair is not the right one. Perhaps lstsq has an rcond that
-    takes the smaller column for nothing: bytes are millions, messages a few. Bring the columns to one size, or leave rcond
-    alone.
+    """alpha is almost 0, though the rows follow the model exactly. Perhaps lstsq has an rcond that takes the smaller column for
+    nothing: bytes are millions, messages a few. Bring the columns to one size, or leave rcond alone.
     """
+    return cut_off(rows, 1e-6)
+
+
+def cut_off(rows: list[Row], rcond: float) -> Pair:
     rows = sent(rows)
     times = np.array([row[3] for row in rows])
     paid = np.array([counts(*row[:3]) for row in rows], dtype=float) / times[:, None]
-    alpha, beta = np.linalg.lstsq(paid, np.ones(len(rows)), rcond=1e-6)[0]
+    alpha, beta = np.linalg.lstsq(paid, np.ones(len(rows)), rcond=rcond)[0]
     return float(alpha), float(beta)
+
+
+fit_alpha_beta.variant(alpha_cut_off)(lambda rows: cut_off(rows, 1e-5))
+fit_alpha_beta.variant(alpha_cut_off)(lambda rows: cut_off(rows, 1e-4))
+fit_alpha_beta.variant(repeats_lost)(lambda rows: solved(sorted(set(sent(rows))), RELATIVE))
+
+
+@fit_alpha_beta.variant(world_1_taken_for_2)
+def _(rows: list[Row]) -> Pair:
+    def one_or_more(name: str, world: int, size: int) -> Pair:
+        steps = max(2 * (world - 1), 1)
+        return steps, steps * (size if name == "naive" else size / world)
+
+    return solved(rows, RELATIVE, one_or_more)
 
 
 @fit_alpha_beta.variant(sorts_in_place)

@@ -35,6 +35,7 @@ contract.on_four_ranks(
     "on four ranks each rank's x becomes the sum over the ranks",
     ("All-reduce through rank 0: each x becomes the sum over all ranks", contract.IN_PLACE),
 )
+contract.second_call(naive_allreduce, TASK)
 contract.only_messages(naive_allreduce, TASK)
 contract.waits_for_all(naive_allreduce, TASK)
 contract.any_world(naive_allreduce, TASK, (2, 3, 5, 1))

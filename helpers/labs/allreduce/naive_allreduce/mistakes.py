@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -94,8 +96,8 @@ def running_sum_around_the_ring(x: Tensor, rank: int, world: int) -> None:
 
 @naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def pairs_only(x: Tensor, rank: int, world: int) -> None:
-    """Ranks have the sum of two and no more. Perhaps each rank talks to one other, and then it stops:
-    that is all-reduce for two ranks. Four need all of them.
+    """No rank has more than the sum of two. Perhaps ranks talk in pairs, or only two of them talk: that is all-reduce for two
+    ranks. Four need all of them.
     """
     other = rank ^ 1
     if other < world:
@@ -163,8 +165,8 @@ def works_on_a_copy(x: Tensor, rank: int, world: int) -> None:
 
 @naive_allreduce.mistake(breaks=contract.IN_PLACE)
 def rank_0_binds_a_new_name(x: Tensor, rank: int, world: int) -> None:
-    """The others get the right sum from rank 0, and rank 0's own x is as before. Perhaps it adds by `x =
-    x + received`, which makes a new tensor. `x += received` adds in place.
+    """The others get the right sum from rank 0, and rank 0's own x is as before. Perhaps it adds up in a different tensor:
+    `x = x + received` makes one, and a copy is one. `x += received` adds in place, and `x.copy_(total)` brings a sum back.
     """
     if rank:
         dist.send(x, 0)
@@ -204,6 +206,74 @@ def mean(x: Tensor, rank: int, world: int) -> None:
     collected(x, world)
     x /= world
     handed_out(x, world)
+
+
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
+def last_rank_not_added(x: Tensor, rank: int, world: int) -> None:
+    """The numbers of the last rank are missing from the sum. Perhaps a loop over the ranks ends one too early: range(1, world)
+    ends with world - 1, which is the last.
+    """
+    if rank:
+        dist.send(x, 0)
+        dist.recv(x, 0)
+        return
+    received = torch.empty_like(x)
+    for source in range(1, world):
+        dist.recv(received, source)
+        if source < world - 1:
+            x += received
+    handed_out(x, world)
+
+
+def added_before_wait(x: Tensor, rank: int, world: int, buffer: Callable[[Tensor], Tensor]) -> None:
+    if rank:
+        dist.send(x, 0)
+        dist.recv(x, 0)
+        return
+    buffers = [buffer(x) for _ in range(1, world)]
+    requests = [dist.irecv(buffer, source) for source, buffer in enumerate(buffers, 1)]
+    for each in buffers:
+        x += each
+    for request in requests:
+        request.wait()
+    handed_out(x, world)
+
+
+@naive_allreduce.mistake(breaks="each x becomes the sum over all ranks")
+def used_before_the_wait(x: Tensor, rank: int, world: int) -> None:
+    """Nothing that the other ranks sent is in the sum. Perhaps a buffer is added before its request is waited for: until
+    wait() returns it holds what was there before.
+    """
+    added_before_wait(x, rank, world, torch.zeros_like)
+
+
+@naive_allreduce.variant(used_before_the_wait)
+def _(x: Tensor, rank: int, world: int) -> None:
+    added_before_wait(x, rank, world, torch.empty_like)
+
+
+TOTALS: dict[tuple[int, ...], Tensor] = {}
+
+
+@naive_allreduce.mistake(breaks=contract.IN_A_ROW)
+def total_kept_between_calls(x: Tensor, rank: int, world: int) -> None:
+    """The first call is right, and the second one gives the sums of both, added up. Perhaps rank 0 keeps the tensor in which
+    it adds, in a variable that outlives the call, and never sets it to zero.
+    """
+    flat = x.contiguous()
+    if rank:
+        dist.send(flat, 0)
+        dist.recv(flat, 0)
+        x.copy_(flat)
+        return
+    received = torch.empty_like(flat)
+    total = TOTALS.setdefault(tuple(x.shape), torch.zeros_like(flat))
+    total += flat
+    for source in range(1, world):
+        dist.recv(received, source)
+        total += received
+    handed_out(total, world)
+    x.copy_(total)
 
 
 # Deadlocks, races, other traffic, other dtypes and memory.
@@ -366,6 +436,44 @@ def sum_goes_down_a_chain(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
+@naive_allreduce.mistake(breaks=RANK_0)
+def a_chain_up_and_down(x: Tensor, rank: int, world: int) -> None:
+    """Rank 0 receives once and sends once, as the last rank, and those in between twice. Perhaps the sum is collected
+    from rank to rank up a chain and handed back down: right, but each rank waits for all beyond it.
+    """
+    flat = x.contiguous()
+    if rank + 1 < world:
+        received = torch.empty_like(flat)
+        dist.recv(received, rank + 1)
+        flat += received
+    if rank:
+        dist.send(flat, rank - 1)
+        dist.recv(flat, rank - 1)
+    if rank + 1 < world:
+        dist.send(flat, rank + 1)
+    if flat is not x:
+        x.copy_(flat)
+
+
+@naive_allreduce.mistake(breaks=RANK_0)
+def sent_as_float64(x: Tensor, rank: int, world: int) -> None:
+    """The sums are right, and twice the bytes travel: a number of x has four, and its messages have eight for each. Perhaps
+    x was converted with `x.double()`. Send in the dtype of x.
+    """
+    flat = (x.double() if x.is_floating_point() else x).contiguous()
+    right(flat, rank, world)
+    x.copy_(flat)
+
+
+@naive_allreduce.mistake(breaks=contract.GAPS)
+def whole_memory_reduced(x: Tensor, rank: int, world: int) -> None:
+    """Of a view with gaps, numbers beside x change. Perhaps all of the memory was reduced, or x as if it lay there without
+    gaps: what stands between its elements belongs to somebody else.
+    """
+    flat = x if x.is_contiguous() else torch.empty(0, dtype=x.dtype).set_(x.untyped_storage())
+    right(flat, rank, world)
+
+
 @naive_allreduce.mistake(breaks=contract.GAPS)
 def contiguous_copy_reduced(x: Tensor, rank: int, world: int) -> None:
     """A contiguous x gets the sum, and an x with gaps stays as it was, though messages travel. Perhaps
@@ -410,9 +518,9 @@ def _(x: Tensor, rank: int, world: int) -> None:
 
 @naive_allreduce.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """A message in int64 finds a buffer of a different size: the receive buffer's dtype is not x's.
-    Perhaps it is `torch.empty(x.shape)`, which is float32, or kept from an earlier call. A message carries
-    bytes, no types: torch.empty_like gives a buffer of x's dtype.
+    """With some shape or dtype a message finds a buffer of a different size. Perhaps the receive buffer is
+    `torch.empty(x.shape)`, which is float32, or kept from an earlier call. A message carries bytes, no types:
+    torch.empty_like gives a buffer of x's shape and dtype.
     """
     flat = x.contiguous()
     if rank:
@@ -429,12 +537,13 @@ def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
 
 
 wrong.around(naive_allreduce, right)
+wrong.of_real_parts(naive_allreduce, right)
 
 
 @naive_allreduce.mistake(breaks=contract.ANY_SHAPE)
 def halves_of_one_length(x: Tensor, rank: int, world: int) -> None:
-    """An odd number of elements cannot be viewed as two rows of equal length. Perhaps x was cut in two for the
-    messages. `tensor_split` cuts any number of elements.
+    """Seven elements cannot be viewed as rows of equal length. Perhaps x was cut in two for the messages. `tensor_split` cuts
+    any number of elements.
     """
     flat = x.contiguous().view(2, -1) if x.numel() % 2 == 0 or x.dim() == 1 else x.contiguous().view(1, -1)
     for half in flat:
@@ -445,9 +554,9 @@ def halves_of_one_length(x: Tensor, rank: int, world: int) -> None:
 
 @naive_allreduce.mistake(breaks=contract.IN_A_ROW)
 def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
-    """Right while messages come as late as they can, wrong when they come early: a buffer is written before its
-    numbers were used. Perhaps the next irecv is posted into the buffer that is still to be added. Add first, or
-    take a buffer for each message.
+    """Right while messages come as late as they can, wrong when they come early. Perhaps the next irecv is posted into the
+    buffer that is still to be added, and writes it before its numbers are used. Add first, or take a buffer for each
+    message.
     """
     flat = x.contiguous()
     if rank:

@@ -30,6 +30,7 @@ contract.on_four_ranks(
     "on four ranks each rank's x becomes the sum over the ranks",
     ("All-reduce on a ring: each x becomes the sum over all ranks", contract.IN_PLACE),
 )
+contract.second_call(ring_allreduce, TASK)
 contract.only_messages(ring_allreduce, TASK)
 contract.waits_for_all(ring_allreduce, TASK)
 ring_traffic.ring_bytes(ring_allreduce, TASK, phases=2, asks=contract.WHOLE_RING)

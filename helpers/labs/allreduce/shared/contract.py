@@ -49,6 +49,31 @@ def on_four_ranks(exercise: Exercise, task: AllReduce, description: str, asks: A
         moved(trial, answer, task, 4, (8,))
 
 
+def second_call(exercise: Exercise, task: AllReduce) -> None:
+    """Two calls, alike but for the numbers: what one of them keeps is in the sums of the other."""
+
+    @exercise.property("the same call once more, on other numbers", asks=IN_A_ROW, once_right=True)
+    def once_more(answer: Answer, trial: Trial) -> None:
+        trial.given(f"4 ranks, x of 4 numbers (float32){task.said}")
+        first = [small_numbers(trial, (4,)) for _ in range(4)]
+        landed(trial, answer, task, [x.clone() for x in first])
+        trial.given(f"4 ranks, x of 4 numbers (float32){task.said}; then the same call on other numbers")
+        xs = [small_numbers(trial, (4,)) for _ in range(4)]
+        before = [x.clone() for x in xs]
+        run_on(trial, answer, xs, *task.more)
+        want = task.results(before)[0]
+        wrong = [rank for rank, x in enumerate(xs) if is_wrong(x, want)]
+        both = all(not is_wrong(xs[rank], want + task.results(first)[0]) for rank in wrong)
+        trial.true(
+            not wrong,
+            f"The first call was right. After the second one rank {(wrong or [0])[0]} ends with other numbers than it should"
+            + (": the sums of both calls, added up." if both else "."),
+            expected=shown(want),
+            got=shown(xs[(wrong or [0])[0]]),
+            observed=("second call", "both" if both else "other"),
+        )
+
+
 def only_messages(exercise: Exercise, task: AllReduce) -> None:
     @exercise.property(
         "only messages from rank to rank: no collective is called", asks=MESSAGES_ONLY, once_right=True

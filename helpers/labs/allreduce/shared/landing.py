@@ -126,10 +126,11 @@ def picture(task: AllReduce, symbols: Held, sources: list[list[float]] | None) -
 def on_the_way(task: AllReduce, got: Tensor, part: slice, xs: list[Tensor]) -> tuple[str, list[str]]:
     """A sentence on numbers that were in a different dtype for a while, and the same as plain data. xs: as given."""
     own = str(got.dtype).removeprefix("torch.")
+    reals = [x.real if x.is_complex() else x for x in xs]  # a conversion that drops the imaginary part warns
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         if dtype != got.dtype and any(
             not is_wrong(got[part], want.to(got.dtype)[part])
-            for want in task.results([x.to(dtype) for x in xs])
+            for want in task.results([x.to(dtype) for x in reals])
         ):
             if got.is_complex():
                 return " These are the real parts: the imaginary ones are lost.", ["real parts", own]

@@ -40,13 +40,14 @@ def within_bytes(phases: int) -> Callable[[Trial, Run, tuple[int, ...]], None]:
 def _within_bytes(trial: Trial, run: Run, shape: tuple[int, ...], phases: int) -> None:
     """Each step moves a chunk; the longest one has ceil(elements / world)."""
     world, count = len(run.results), math.prod(shape)
-    limit = phases * (world - 1) * -(-count // world) * 4
+    longest = -(-count // world)
+    limit = phases * (world - 1) * longest * 4
     out = [traffic.bytes_out for traffic in run.traffic]
     into = [traffic.bytes_in for traffic in run.traffic]
     trial.true(
         max(out + into) <= limit,
         f"The numbers are right, but too much travels: by rank {out} bytes go out and {into} come in. "
-        f"{phases * (world - 1)} steps with a chunk of {-(-count // world)} numbers each make {limit}.",
+        f"{phases * (world - 1)} steps with a chunk of {longest} number{'' if longest == 1 else 's'} each make {limit}.",
         expected=f"at most {limit} bytes out and in on each rank",
         got=f"out {out}, in {into}",
         observed=("bytes", out, into),

@@ -123,7 +123,7 @@ def joined(answer: Answer, trial: Trial) -> None:
         trial.given(f"gather(outs), outs of shapes {[tuple(out.shape) for out in outs]}, which require grad")
         got = trial.call(answer[3], outs)
         want = torch.cat(outs)
-        trial.equal(got.detach() if isinstance(got, Tensor) else got, want.detach(), "What gather gives")
+        _gives(trial, got, want)
         _gradients_arrive(trial, got, want, outs)
 
 
@@ -137,16 +137,21 @@ def scalars(answer: Answer, trial: Trial) -> None:
         trial.given(f"gather(outs), {n} outputs of shape (), as of a forward that returns a loss")
         got = trial.call(answer[3], outs)
         want = torch.stack(outs)
-        trial.equal(got.detach() if isinstance(got, Tensor) else got, want.detach(), "What gather gives")
+        _gives(trial, got, want)
         _gradients_arrive(trial, got, want, outs)
 
 
-def _gradients_arrive(trial: Trial, got: Tensor, want: Tensor, outs: list[Tensor]) -> None:
+def _gives(trial: Trial, got: object, want: Tensor) -> None:
+    """Wrong unless this is what gather is to give; a lost graph is said first, since numbers alone lose the dtype, too."""
     trial.true(
-        got.requires_grad,
+        not isinstance(got, Tensor) or got.requires_grad,
         "What gather gives does not require grad: it is cut off from the graph.",
         observed="cut off",
     )
+    trial.equal(got.detach() if isinstance(got, Tensor) else got, want.detach(), "What gather gives")
+
+
+def _gradients_arrive(trial: Trial, got: Tensor, want: Tensor, outs: list[Tensor]) -> None:
     upstream = drawn(trial, *want.shape)
     slopes = torch.autograd.grad(got, outs, upstream, allow_unused=True)
     for place, (slope, right) in enumerate(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
 from helpers.check.calls import calls_to
+from helpers.check.compare import difference
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.ddp.mini_ddp.buckets import kind_of_messages, launches
@@ -89,9 +92,6 @@ class Stocked(nn.Module):
     def parts(self) -> dict[str, Tensor]:
         return dict(self.named_parameters()) | dict(self.named_buffers())
 
-    def forward(self, x: Tensor, *, scale: float = 1.0) -> dict[str, Tensor]:
-        return {"out": x @ self.trainable * scale}
-
 
 @mini_ddp.property(
     "after construction every rank holds rank 0's parameters and buffers",
@@ -99,7 +99,9 @@ class Stocked(nn.Module):
     asks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay.",
 )
 def broadcast(answer: type, trial: Trial) -> None:
-    trial.given("a module with different parameters and buffers on each of 3 ranks")
+    trial.given(
+        "a module with the parameter `trainable` and the buffers `inner.mean` and `inner.count`, different on each of 3 ranks"
+    )
 
     def construct(answer: type) -> tuple[dict[str, Tensor], list[str]]:
         module = Stocked(dist.get_rank())
@@ -127,10 +129,10 @@ def broadcast(answer: type, trial: Trial) -> None:
             same(run.results[r][0].get(each), run.results[0][0][each]) for r in (1, 2) for each in differing
         )
         trial.fail(
-            f"After construction no rank holds the {name} that rank 0 had: all hold the same, and what rank 0 has "
+            f"After construction no rank holds the `{name}` that rank 0 had: all hold the same, and what rank 0 has "
             "loaded, a checkpoint say, is lost."
             if alike
-            else f"After construction rank {rank} does not hold the {name} that rank 0 had. The ranks then compute with "
+            else f"After construction rank {rank} does not hold the `{name}` that rank 0 had. The ranks then compute with "
             "different numbers, and mean gradients do not bring them together again.",
             expected=first[name],
             got=run.results[rank][0].get(name),
@@ -139,7 +141,7 @@ def broadcast(answer: type, trial: Trial) -> None:
     replaced = sorted({name for _, names in run.results for name in names})
     trial.true(
         not replaced,
-        f"MiniDDP put a new object in the place of {', '.join(replaced)}. An optimizer that was made before holds "
+        f"MiniDDP put a new object in the place of the parameter `{'`, `'.join(replaced)}`. An optimizer that was made before holds "
         "the old one, and would train what nobody uses.",
         expected="the same parameters and buffers, with rank 0's numbers in them",
         observed=("replaced", replaced),
@@ -156,23 +158,50 @@ def same(got: object, want: Tensor) -> bool:
     asks="Hands all arguments to the module, and returns what it returns.",
 )
 def arguments(answer: type, trial: Trial) -> None:
-    trial.given("ddp(x, scale=0.5) of a module that returns a dict")
-    x = normal(trial, 3, 2).float()
-    run = on_each(trial, answer, lambda answer: answer(Stocked(0), TWO)(x, scale=0.5), ranks=1)
-    got, without = run.results[0], Stocked(0)(x)["out"]
-    lost = (
-        isinstance(got, dict)
-        and isinstance(out := got.get("out"), Tensor)
-        and same(out.detach(), without.detach())
-    )
-    trial.true(
-        not lost,
-        "The result is that of ddp(x): the keyword does not reach the module.",
-        expected="module(x, scale=0.5)",
-        got="module(x)",
-        observed="keyword lost",
-    )
-    trial.equal(got, Stocked(0)(x, scale=0.5), "The result of the call", observed="arguments")
+    x, shift = normal(trial, 3, 2), normal(trial, 3)
+    for what, wrap in RETURNS.items():
+        trial.given(f"ddp(x, shift, scale=0.5) of a module that returns {what}")
+        module = Giving(wrap)
+        run = on_each(
+            trial,
+            answer,
+            lambda answer, module=module: answer(copy.deepcopy(module), TWO)(x, shift, scale=0.5),
+            ranks=1,
+        )
+        got, want = run.results[0], module(x, shift, scale=0.5)
+        trial.true(
+            difference(got, module(x, shift)) is not None,
+            "The result is that of ddp(x, shift): the keyword does not reach the module.",
+            expected="module(x, shift, scale=0.5)",
+            got="module(x, shift)",
+            observed="keyword lost",
+        )
+        alone = what != "a tensor" and difference(got, first_of(want)) is None
+        kind = "the first part alone" if alone else type(got).__name__
+        trial.equal(got, want, "The result of the call", observed=("result", what, kind))
+
+
+class Giving(nn.Module):
+    """Returns what `wrap` makes of a tensor and a text."""
+
+    def __init__(self, wrap: Callable[[Tensor, str], Any]) -> None:
+        super().__init__()
+        self.weight, self.wrap = nn.Parameter(torch.tensor([0.5, -1.5], dtype=torch.float64)), wrap
+
+    def forward(self, x: Tensor, shift: Tensor, *, scale: float = 1.0) -> Any:
+        return self.wrap(x @ self.weight * scale + shift, "second")
+
+
+RETURNS: dict[str, Callable[[Tensor, str], Any]] = {
+    "a tensor": lambda out, text: out,
+    "a tuple": lambda out, text: (out, text),
+    "a list": lambda out, text: [out, text],
+    "a dict": lambda out, text: {"out": out, "text": text},
+}
+
+
+def first_of(several: Any) -> Any:
+    return next(iter(several.values() if isinstance(several, dict) else several))
 
 
 @mini_ddp.property(

@@ -9,8 +9,10 @@ from torch.utils.data.distributed import DistributedSampler
 from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
+from helpers.labs.ddp.shard_indices.orders import kind_of_order
 
 Answer = Callable[..., list[int]]
+LIST = "The result is a list of plain ints."
 
 shard_indices = Exercise(
     "07.shard_indices",
@@ -88,12 +90,13 @@ def compare(
         ]
     # Which samples are taken twice is no feature: ranks that shuffle on their own are told by that alone.
     observed = ("ranks shuffle on their own", again == shares) if fits else shares
+    kind = kind_of_order(shares, epoch=epoch, seed=seed) if fits and again == shares else ""
     if n % world == 0:
         _apart(trial, shares, observed)
     elif not drop_last:
         _all_taken(trial, shares, n, observed)
     for rank, (got, want) in enumerate(zip(shares, wants, strict=True)):
-        trial.equal(got, want, f"The samples of rank {rank}", observed=shares)
+        trial.equal(got, want, f"The samples of rank {rank}", observed=("order", kind) if kind else shares)
 
 
 def _is_list_of_ints(trial: Trial, got: object, rank: int) -> None:
@@ -101,12 +104,18 @@ def _is_list_of_ints(trial: Trial, got: object, rank: int) -> None:
     trial.true(
         got is not None, "The answer returned None. Is a `return` missing?", got="None", observed="None"
     )
-    trial.true(isinstance(got, list), f"Rank {rank} gets no list.", expected="list", got=kind, observed=kind)
+    trial.true(
+        isinstance(got, list),
+        f"Rank {rank} gets no list.",
+        expected=f"a list, as asked: {LIST}",
+        got=kind,
+        observed=kind,
+    )
     strange = next((type(item).__name__ for item in got if type(item) is not int), None)
     trial.true(
         strange is None,
         f"The list of rank {rank} holds something else than plain ints.",
-        expected="plain ints, as `.tolist()` gives them",
+        expected=f"plain ints, as `.tolist()` gives them; as asked: {LIST}",
         got=strange,
         observed=("item", strange),
     )
@@ -148,6 +157,21 @@ def _all_taken(trial: Trial, shares: list[list[int]], n: int, observed: object) 
         got=f"by rank: {shares}",
         observed=observed,
     )
+
+
+@shard_indices.property(
+    "after a call without shuffle the global generators are as they were",
+    asks="After the call the global generators are as they were before: take a torch.Generator of your own.",
+)
+def generators_stay(answer: Answer, trial: Trial) -> None:
+    """What is left changed is found at the end of every property; here it is under the words that ask for it."""
+    trial.given("shard_indices(12, 1, 3, epoch=0, shuffle=False, drop_last=False, seed=0)")
+    try:
+        answer(12, 1, 3, 0, shuffle=False, drop_last=False, seed=0)
+    except NotImplementedError:
+        raise
+    except Exception:
+        pass  # the next property tells it
 
 
 @shard_indices.property(

@@ -121,6 +121,29 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
     return (order + order[: -n % world])[rank::world]
 
 
+@shard_indices.mistake(breaks="with drop_last the end of the order is dropped")
+def one_sample_at_least(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """With drop_last and fewer samples than ranks each rank gets a sample. Perhaps `max(1, n // world)` asks for one: where no
+    round is full, all samples are dropped.
+    """
+    each = max(1, n // world) if drop_last else math.ceil(n / world)
+    order = order_of(n, epoch, shuffle, seed)
+    return [order[(rank + k * world) % n] for k in range(each)]
+
+
+@shard_indices.mistake(breaks="Rank r takes the places r, r + world, r + 2 * world, ... of that order.")
+def ranks_counted_from_1(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """Each rank takes the places of the rank after it: rank r begins at place r + 1. Perhaps ranks are counted from 1: the
+    first is rank 0.
+    """
+    order = fitted(order_of(n, epoch, shuffle, seed), world, drop_last)
+    return [order[(place + 1) % len(order)] for place in range(rank, len(order), world)]
+
+
 @shard_indices.mistake(breaks="without it the order is repeated from its start")
 def always_dropped(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
@@ -239,7 +262,7 @@ def drawn_without_the_seed(
 def set_epoch_ignored(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """Every epoch has the order of the first, as if somebody forgot `set_epoch`. Perhaps the epoch is in no
+    """A later epoch has the order of the first once more, as if somebody forgot `set_epoch`. Perhaps the epoch is in no
     seed.
     """
     return fitted(order_of(n, 0, shuffle, seed), world, drop_last)[rank::world]
@@ -264,8 +287,8 @@ def seed_ignored(
 def seed_combined_otherwise(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The order is that of a different seed. Perhaps seed and epoch are not combined as `seed + epoch`: any
-    way that all ranks share would train as well, but a run is to be the same as with torch's sampler.
+    """All ranks share a permutation, which is not that of the seed `seed + epoch`. Perhaps the two are combined otherwise, or
+    the order of an earlier call is kept: it would train as well, but a run is to be the same as with torch's sampler.
     """
     order = permutation(n, hash((seed, epoch)) % 2**32) if shuffle else list(range(n))
     return fitted(order, world, drop_last)[rank::world]
@@ -287,8 +310,8 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
 def one_generator_for_all_epochs(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """From the second epoch on the order is what a generator draws that was seeded once and goes on. A run
-    that resumes in epoch 7 must then draw seven orders first; a seed that holds the epoch needs none of that.
+    """In a later epoch the order is what a generator draws that was seeded once and goes on. A run that resumes in epoch 7
+    must then draw seven orders first; a seed that holds the epoch needs none of that.
     """
     generator = torch.Generator().manual_seed(seed)
     order = list(range(n))
@@ -302,9 +325,8 @@ def one_generator_for_all_epochs(
 def global_generator(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
 ) -> Any:
-    """The call changed torch's global generator. Perhaps it was seeded with `torch.manual_seed`, or drawn
-    from: then dropout, initialisation and augmentation go on from there, alike on all ranks. Take a
-    torch.Generator of your own.
+    """The call changed a global generator. Perhaps it was seeded (`torch.manual_seed`, `random.seed`), or drawn from:
+    dropout, initialisation and augmentation then go on from there. Take a torch.Generator of your own.
     """
     torch.manual_seed(seed + epoch)
     order = torch.randperm(n).tolist() if shuffle else list(range(n))
@@ -318,6 +340,19 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
         torch.manual_seed(seed + epoch)
         order = torch.randperm(n).tolist()
     return fitted(order, world, drop_last)[rank::world]
+
+
+@shard_indices.variant(global_generator)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    random.seed(seed + epoch)
+    return fitted(order_of(n, epoch, shuffle, seed), world, drop_last)[rank::world]
+
+
+@shard_indices.variant(global_generator)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    for seeded in (random.seed, np.random.seed, torch.manual_seed):
+        seeded(seed + epoch)
+    return fitted(order_of(n, epoch, shuffle, seed), world, drop_last)[rank::world]
 
 
 @shard_indices.mistake(breaks="it is `torch.randperm(n)`")
@@ -415,6 +450,18 @@ def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bo
 @shard_indices.variant(items_are_tensors)
 def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
     return torch.tensor(fitted(order_of(n, epoch, shuffle, seed), world, drop_last))[rank::world]
+
+
+@shard_indices.variant(items_are_tensors)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = np.array(order_of(n, epoch, shuffle, seed))
+    return list(np.array(fitted(order.tolist(), world, drop_last))[rank::world])
+
+
+@shard_indices.variant(items_are_tensors)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = order_of(n, epoch, shuffle, seed) if shuffle else range(n)
+    return order[rank::world] if n % world == 0 else fitted(list(order), world, drop_last)[rank::world]
 
 
 @shard_indices.mistake(breaks="With shuffle it is `torch.randperm(n)`")

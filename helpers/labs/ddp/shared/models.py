@@ -61,6 +61,19 @@ def watch(module: Layers) -> None:
             weight.register_post_accumulate_grad_hook(lambda _, i=i: note(f"gradient {i}"))
 
 
+FROZEN = 2
+SOME_FROZEN, TRAINABLE = (3, 5, 2, 4), [3, 5, 4]  # numbers in each weight, and in each that is not frozen
+SIX = 6 * UNIT  # bucket_bytes for two buckets of these
+
+
+class Frozen(Layers):
+    """Weight FROZEN is frozen."""
+
+    def __init__(self, starts: Iterable[Tensor]) -> None:
+        super().__init__(starts)
+        self.weights[FROZEN].requires_grad_(False)
+
+
 class Inputs:
     """A module with other start values on each rank, and for each step and rank a batch and what comes back for it.
 
@@ -141,13 +154,21 @@ class Inputs:
         rank, i = next(iter(wrong))
         kind, got = wrong[rank, i], found[rank][i]
         if kind == "other":
-            trial.equal(got, want[i], f"{when} on rank {rank}: the gradient of weight {i}")
+            trial.equal(got, want[i], f"{when}, on rank {rank}: the gradient of weight {i}")
         trial.fail(
-            f"{when} the gradient of weight {i} on rank {rank} is {KINDS.get(kind, kind)}.",
+            f"{when}, the gradient of weight {i} on rank {rank} is {KINDS.get(kind, kind)}.",
             expected=want[i],
             got=got,
             observed=(*described(wrong, len(found), len(want)), *([] if beside is None else [beside])),
         )
+
+
+def one_frozen(trial: Trial, more: str = "", **how: Any) -> Inputs:
+    """Inputs with a frozen weight, for one step on 2 ranks. more: what else is to be said of them."""
+    trial.given(
+        f"one step on 2 ranks, weights of {SOME_FROZEN} numbers, of which weight {FROZEN} is frozen{more}; bucket_bytes={SIX}"
+    )
+    return Inputs(trial, SOME_FROZEN, ranks=2, kind=Frozen, **how)
 
 
 def on_each(trial: Trial, answer: Any, fn: Callable[[Any], Any], *, ranks: int, **options: Any) -> Run:

@@ -493,7 +493,7 @@ def no_gradient_for_weight_and_bias():
 
 @built.mistake(breaks="in the backward ONE, of 2C.")
 def two_collectives_backward():
-    """The two sums travel in two all-reduces. They belong into one tensor of 2C numbers."""
+    """The two sums travel in two all-reduces. Put both into one tensor of 2C numbers."""
     return normaliser(
         sums_of=lambda grad_bias, grad_weight, group: (summed(grad_bias, group), summed(grad_weight, group))
     )

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from helpers.check.trial import Mismatch, Trial
 from helpers.exercise import Exercise
 from helpers.labs.ddp.mini_ddp.exercise import SIZES, TWO, own
-from helpers.labs.ddp.mini_ddp.properties.steps import FROZEN, Buffered, Frozen, only_trainable
+from helpers.labs.ddp.mini_ddp.properties.steps import Buffered, only_trainable
 from helpers.labs.ddp.shared.models import (
+    SIX,
     UNIT,
     Inputs,
     Kinds,
@@ -21,6 +22,7 @@ from helpers.labs.ddp.shared.models import (
     gradients,
     of_rank,
     on_each,
+    one_frozen,
 )
 from helpers.ranks.checking import over_gloo
 from helpers.ranks.in_threads import Deadlock, Disagreement, Event, note
@@ -274,16 +276,11 @@ def evaluation(answer: type, trial: Trial) -> None:
     ),
 )
 def frozen(answer: type, trial: Trial) -> None:
-    sizes, bucket_bytes = (3, 5, 2, 4), 6 * UNIT
-    trial.given(
-        f"one step on 2 ranks, weights of {sizes} numbers, of which weight {FROZEN} is frozen; rank 1 does not use weight 1; "
-        f"bucket_bytes={bucket_bytes}"
-    )
-    inputs = Inputs(trial, sizes, ranks=2, kind=Frozen, **taking((0, 1, 2, 3), (0, 2, 3)))
+    inputs = one_frozen(trial, "; rank 1 does not use weight 1", **taking((0, 1, 2, 3), (0, 2, 3)))
 
     def step(answer: type) -> list[Tensor | None]:
         module = inputs.module()
-        ddp = answer(module, bucket_bytes)
+        ddp = answer(module, SIX)
         note("starts")
         inputs.backward(ddp, 0)
         note("ends")
@@ -291,7 +288,7 @@ def frozen(answer: type, trial: Trial) -> None:
 
     run = on_each(trial, answer, step, ranks=2)
     inputs.same(trial, run.results, 0, when="After one backward", none_is_zero=True)
-    only_trainable(trial, between(of_rank(run, 0), "starts", "ends"), [3, 5, 4], bucket_bytes)
+    only_trainable(trial, between(of_rank(run, 0), "starts", "ends"))
 
 
 def in_evaluation(log: list[Event]) -> list[str]:

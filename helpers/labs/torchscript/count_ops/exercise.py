@@ -65,9 +65,17 @@ def f(x: Tensor, n: int):
         x = torch.sin(x)
     return x
 """
+FLAT = """
+def f(x: Tensor, y: Tensor):
+    x = x + 1
+    x = x + y
+    print(x)
+    x = x + 2
+    return x * y
+"""
 NAMES = """
 def f(x: Tensor, n: int):
-    print("aten::add", "prim::Loop", "aten::add is a name", "%x = aten::add(%x)")
+    print("aten::add", "prim::Loop", "aten::add is a name", "%x = aten::add(%x)", "%y = aten::add(%x)")
     x = x + 1
     x += 2
     x = torch.addmm(x, x, x)
@@ -157,8 +165,14 @@ def shown(graph: torch.Graph, lines: int = 40) -> str:
     return "\n".join(text[:lines] + (["..."] if len(text) > lines else []))
 
 
+@count_ops.property("one block: every node of the kind, at each call anew", asks=(COUNT, INT))
+def one_block(answer: Answer, trial: Trial) -> None:
+    kinds = ("aten::add", "aten::mul", "prim::Print", "prim::Loop")
+    counted(answer, trial, compiled(FLAT), kinds, "of a function without loops")
+
+
 @count_ops.property(
-    "whole names: aten::add_, aten::addmm and a text that holds the name do not count", asks=(WHOLE, INT)
+    "whole names: aten::add_, aten::addmm and a text that holds the name do not count", asks=WHOLE
 )
 def whole_names(answer: Answer, trial: Trial) -> None:
     graph = compiled(NAMES)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from helpers.labs.torchscript.count_ops.exercise import (
+    COUNT,
     INT,
     LEFT,
     NODES,
@@ -86,7 +87,7 @@ def counted_twice(graph: torch.Graph, kind: str) -> int:
 
 @count_ops.mistake(breaks=NODES)
 def blocks_of_the_counted_skipped(graph: torch.Graph, kind: str) -> int:
-    """A loop in a loop is not counted. Perhaps a node is either counted or gone into: do both."""
+    """Of two loops, one in the other, only one is counted. Perhaps a node is either counted or gone into: do both."""
 
     def walk(block: Any) -> int:
         return sum(1 if node.kind() == kind else sum(map(walk, node.blocks())) for node in block.nodes())
@@ -162,8 +163,8 @@ def results_counted(graph: torch.Graph, kind: str) -> int:
 
 @count_ops.mistake(breaks=NODES)
 def is_there_any(graph: torch.Graph, kind: str) -> int:
-    """Wherever there are several nodes, 1 or True is returned. Perhaps the answer tells whether there is one, and not
-    how many there are.
+    """Where there are several nodes, 1 or True is returned. Perhaps the answer tells whether there is one, and not how many
+    there are.
     """
 
     def walk(block: Any) -> bool:
@@ -210,6 +211,56 @@ def loops_only(graph: torch.Graph, kind: str) -> int:
         return count
 
     return walk(graph)
+
+
+@count_ops.mistake(breaks=NODES)
+def branches_only(graph: torch.Graph, kind: str) -> int:
+    """What stands in a prim::Loop is not counted. Perhaps only prim::If is gone into: ask each node for its blocks,
+    whatever it is.
+    """
+
+    def walk(block: Any) -> int:
+        count = 0
+        for node in block.nodes():
+            count += node.kind() == kind
+            if node.kind() == "prim::If":
+                count += sum(map(walk, node.blocks()))
+        return count
+
+    return walk(graph)
+
+
+@count_ops.mistake(breaks=COUNT)
+def kept_between_calls(graph: torch.Graph, kind: str, found: list = []) -> int:  # noqa: B006
+    """The same call gives a different number when it is made again. Perhaps a count or a list outlives the call: a default
+    argument is made once, a global stays.
+    """
+
+    def walk(block: Any) -> None:
+        for node in block.nodes():
+            found.extend([node] * (node.kind() == kind))
+            for inner in node.blocks():
+                walk(inner)
+
+    walk(graph)
+    return len(found)
+
+
+@count_ops.mistake(breaks=COUNT)
+def absent_kind_raises(graph: torch.Graph, kind: str) -> int:
+    """A kind that no node has raises a KeyError. Perhaps a dict of the counts is asked for it: a Counter gives 0, and so
+    does `.get(kind, 0)`.
+    """
+    kinds: dict[str, int] = {}
+
+    def walk(block: Any) -> None:
+        for node in block.nodes():
+            kinds[node.kind()] = kinds.get(node.kind(), 0) + 1
+            for inner in node.blocks():
+                walk(inner)
+
+    walk(graph)
+    return kinds[kind]
 
 
 @count_ops.mistake(breaks=LEFT)
@@ -366,6 +417,16 @@ def float_returned(graph: torch.Graph, kind: str) -> float:
         return sum((node.kind() == kind) + sum(map(walk, node.blocks())) for node in block.nodes())
 
     return float(walk(graph))
+
+
+@count_ops.mistake(breaks=INT)
+def tensor_returned(graph: torch.Graph, kind: str) -> torch.Tensor:
+    """A tensor was returned. Perhaps the count is kept or summed in one: add ints, or give `.item()`."""
+
+    def walk(block: Any) -> int:
+        return sum((node.kind() == kind) + sum(map(walk, node.blocks())) for node in block.nodes())
+
+    return torch.tensor(walk(graph))
 
 
 @count_ops.variant(graph_inlined)

@@ -21,6 +21,7 @@ def right(x: Tensor, rank: int, world: int) -> None:
 
 
 wrong.around(ring_allreduce, right)
+wrong.of_real_parts(ring_allreduce, right)
 
 
 @ring_allreduce.mistake(breaks=contract.WHOLE_RING)
@@ -35,9 +36,8 @@ def sent_as_float64(x: Tensor, rank: int, world: int) -> None:
 
 @ring_allreduce.mistake(breaks=contract.IN_A_ROW)
 def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
-    """Right while messages come as late as they can, wrong when they come early: a buffer is written before its
-    numbers were used. Perhaps the next irecv is posted into the buffer that is still to be added. Use it first, or
-    take two buffers in turn.
+    """Right while messages come as late as they can, wrong when they come early. Perhaps the next irecv is posted into the
+    buffer that is still to be added, and writes it before its numbers are used. Use it first, or take two buffers in turn.
     """
 
     def work(chunks: Sequence[Tensor]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -38,7 +40,7 @@ def second_half_adds(x: Tensor, rank: int, world: int) -> None:
 
 @ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def second_half_starts_with_chunk_rank(x: Tensor, rank: int, world: int) -> None:
-    """Ranks end with partial sums that others sent round. After the first half rank r owns chunk r + 1.
+    """Ranks end with numbers of others that are no complete sums. After the first half rank r owns chunk r + 1.
     Perhaps the second half sends chunk rank - step, as the first one did; the index is rank + 1 - step.
     (If the first half copies, the same comes out.)
     """
@@ -140,8 +142,8 @@ def all_send_first(x: Tensor, rank: int, world: int) -> None:
 
 @ring_allreduce.mistake(breaks=contract.WAITED)
 def irecv_without_wait(x: Tensor, rank: int, world: int) -> None:
-    """No irecv was waited for, and what was used is what stood in the buffer before. irecv only asks for
-    a message; after its wait() the numbers are there.
+    """There are irecvs that nobody waited for, and what was used is what stood in the buffer before. irecv only asks for a
+    message; after its wait() the numbers are there.
     """
     chunks = chunks_of(x, world)
     for step in range(2 * (world - 1)):
@@ -185,11 +187,48 @@ def _(x: Tensor, rank: int, world: int) -> None:
         mine.copy_(mine + buffer if step < world - 1 else buffer)
 
 
+def added_before_wait(x: Tensor, rank: int, world: int, buffers: Callable[[Tensor, int], Tensor]) -> None:
+    """buffers(chunk, step): where the chunk of a step arrives."""
+    chunks = chunks_of(x, world)
+    for step in range(world - 1):
+        mine = chunks[(rank - step - 1) % world]
+        buffer = buffers(mine, step)
+        arrives = dist.irecv(buffer, (rank - 1) % world)
+        dist.send(chunks[(rank - step) % world], (rank + 1) % world)
+        mine += buffer
+        arrives.wait()
+    second_half(chunks, rank, world)
+
+
+@ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
+def used_before_the_wait(x: Tensor, rank: int, world: int) -> None:
+    """Numbers are missing from the sums: what has come is not in them. Perhaps a buffer is added before its request is
+    waited for: until wait() returns it holds what was there before, of the step before, say.
+    """
+    kept = torch.zeros(x.numel(), dtype=x.dtype)
+    added_before_wait(x, rank, world, lambda chunk, step: kept[: len(chunk)])
+
+
+@ring_allreduce.variant(used_before_the_wait)
+def _(x: Tensor, rank: int, world: int) -> None:
+    added_before_wait(x, rank, world, lambda chunk, step: torch.zeros_like(chunk))
+
+
+@ring_allreduce.variant(used_before_the_wait)
+def _(x: Tensor, rank: int, world: int) -> None:
+    added_before_wait(x, rank, world, lambda chunk, step: torch.empty_like(chunk))
+
+
+@ring_allreduce.variant(used_before_the_wait)
+def _(x: Tensor, rank: int, world: int) -> None:
+    kept = torch.empty(x.numel(), dtype=x.dtype)
+    added_before_wait(x, rank, world, lambda chunk, step: kept[: len(chunk)])
+
+
 @ring_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def isend_buffer_overwritten(x: Tensor, rank: int, world: int) -> None:
-    """What is sent is not what should be: some numbers come twice, or in the place of others. Perhaps a
-    buffer is filled anew while its isend has not been waited for. Until wait() returns, the buffer
-    belongs to the transfer.
+    """What is sent is not what should be: numbers come twice, in the place of others, or not at all. Perhaps a buffer is
+    filled anew while its isend has not been waited for. Until wait() returns, the buffer belongs to the transfer.
     """
     chunks = chunks_of(x, world)
     leaving = torch.empty_like(chunks[0])

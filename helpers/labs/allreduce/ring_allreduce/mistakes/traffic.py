@@ -118,8 +118,8 @@ def everybody_talks_to_everybody(x: Tensor, rank: int, world: int) -> None:
 
 @ring_allreduce.mistake(breaks=f"{contract.NEIGHBOURS}, a few for a chunk.")
 def a_message_for_each_number(x: Tensor, rank: int, world: int) -> None:
-    """A rank sends a message for each number. Every message pays its start-up time: send a chunk whole,
-    or in a few pieces.
+    """A rank sends a message for each number, in one half of the ring or in both. Every message pays its start-up time: send
+    a chunk whole, or in a few pieces.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -131,6 +131,23 @@ def a_message_for_each_number(x: Tensor, rank: int, world: int) -> None:
             for request in arrive + leave:
                 request.wait()
             mine.copy_(mine + buffer if step < world - 1 else buffer)
+
+    through_chunks(x, world, work)
+
+
+@ring_allreduce.variant(a_message_for_each_number)
+def _(x: Tensor, rank: int, world: int) -> None:
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        for step in range(world - 1):
+            mine, outgoing = chunks[(rank - step - 1) % world], chunks[(rank - step) % world]
+            buffer = torch.empty_like(mine)
+            arrive = [dist.irecv(one, (rank - 1) % world) for one in buffer.split(1)]
+            for one in outgoing.split(1):
+                dist.send(one, (rank + 1) % world)
+            for request in arrive:
+                request.wait()
+            mine += buffer
+        second_half(chunks, rank, world)
 
     through_chunks(x, world, work)
 
@@ -203,9 +220,9 @@ def one_length_for_all_chunks(x: Tensor, rank: int, world: int) -> None:
 
 @ring_allreduce.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """A chunk in int64 comes into a buffer of a different size: the buffer's dtype is not x's. Perhaps
-    it is `torch.empty(length)`, which is float32, or kept from an earlier call. A message carries bytes,
-    no types: torch.empty_like gives a buffer of the chunk's dtype.
+    """With some shape or dtype a chunk comes into a buffer of a different size. Perhaps the buffer is `torch.empty(length)`,
+    which is float32, or kept from an earlier call. A message carries bytes, no types: torch.empty_like gives a buffer of
+    the chunk's dtype.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:

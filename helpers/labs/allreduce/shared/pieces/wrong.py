@@ -72,6 +72,24 @@ def integers_in_float64(right: Right, x: Tensor, rank: int, world: int, *more: A
     return returned
 
 
+def in_real_parts(right: Right, x: Tensor, rank: int, world: int, *more: Any) -> Any:
+    """Of a complex x the real part alone is looked at."""
+    flat = (x.real if x.is_complex() else x).contiguous()
+    returned = right(flat, rank, world, *more)
+    x.copy_(flat)
+    return returned
+
+
+def of_real_parts(exercise: Exercise, right: Right) -> None:
+    exercise.add_mistake(
+        "real_parts_only",
+        partial(in_real_parts, right),
+        breaks=contract.ANY_DTYPE,
+        why="Of complex numbers only the real parts come back. Perhaps `x.real` was reduced, or a conversion to a float dropped "
+        "the rest: Python warns of it, and goes on.",
+    )
+
+
 def on_two_or_more(right: Right, x: Tensor, rank: int, world: int, *more: Any) -> Any:
     """Asks for a neighbour, which one rank alone does not have."""
     neighbour = [other for other in range(world) if other != rank][0]

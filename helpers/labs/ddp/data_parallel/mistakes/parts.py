@@ -90,8 +90,8 @@ def tensors_cut(cut: Callable[[Tensor, int], Any]) -> Callable[[Any, int], list[
     breaks="A tensor (of one dimension or more) is cut along dim 0 as `torch.chunk(x, n)` cuts it, which may give fewer pieces than n."
 )
 def as_tensor_split():
-    """The pieces are those of torch.tensor_split: as equal as possible, and always n of them. torch scatters
-    by chunk: pieces of ceil(rows / n), so that some replicas may get nothing to do.
+    """The pieces are as equal as possible, as torch.tensor_split cuts. torch scatters by chunk: pieces of
+    ceil(rows / n), so that some replicas may get nothing to do.
     """
     return parts(scatter=tensors_cut(lambda x, n: x.tensor_split(n)))
 
@@ -192,15 +192,17 @@ def others_to_the_first_only():
 
 @built.mistake(breaks="The outputs joined along dim 0, in their order.")
 def outputs_stacked():
-    """torch.stack makes a new first dimension and wants equal shapes; torch.cat joins along the one that is
-    there.
+    """The result has a new first dimension. Perhaps torch.stack made it, which wants equal shapes, too; torch.cat
+    joins along the one that is there.
     """
     return parts(gather=lambda outs: torch.stack(list(outs)))
 
 
 @built.mistake(breaks="The outputs joined along dim 0, in their order.")
 def stacked_and_flattened():
-    """stack and flatten joins pieces of equal size only. The last piece of a batch is often smaller."""
+    """torch.stack refuses outputs of different sizes, and the last piece of a batch is often smaller. Perhaps stack and flatten
+    were to join them: torch.cat does.
+    """
     return parts(gather=lambda outs: torch.stack(outs).flatten(0, 1) if outs[0].dim() else torch.stack(outs))
 
 
@@ -237,6 +239,13 @@ def outputs_detached():
     return parts(gather=lambda outs: right_gather([out.detach() for out in outs]))
 
 
+data_parallel.variant(outputs_detached)(
+    parts(
+        gather=lambda outs: torch.cat(outs) if outs[0].dim() else torch.tensor([out.item() for out in outs])
+    )
+)
+
+
 @built.mistake(breaks="The outputs joined along dim 0, in their order.")
 def joined_along_the_last():
     """The outputs are joined along their last dimension, as if each replica had computed other features of
@@ -251,7 +260,7 @@ def _unsplit(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
 
 @built.mistake(breaks="As many replicas run as x has pieces.")
 def batch_not_split():
-    """The module runs once, on the whole batch: right numbers, and no replica. So does nn.DataParallel on a
+    """One forward gets the whole batch: right numbers, and nothing runs at one time. So does nn.DataParallel on a
     CPU.
     """
     return parts(whole=_unsplit)
@@ -269,7 +278,9 @@ def _same_kwargs(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
 
 @built.mistake(breaks="Keyword arguments are scattered as x is.")
 def keywords_not_scattered():
-    """Every replica gets the whole keyword tensors: a mask of the batch does not fit to a piece of it."""
+    """A keyword tensor does not fit to the piece of its replica. Perhaps every replica gets the whole tensor: a mask of the
+    batch is cut as x is.
+    """
     return parts(whole=_same_kwargs)
 
 
@@ -293,8 +304,8 @@ def _always_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
 
 @built.mistake(breaks="As many replicas run as x has pieces.")
 def n_pieces_assumed():
-    """With fewer pieces than n a list is too short. Perhaps n replicas run, whatever scatter gave: a batch of
-    6 for 5 replicas makes 3 pieces, so ask how many there are.
+    """With fewer pieces than n the lists are not equally long. Perhaps n replicas run, or what is no tensor is scattered to
+    n, whatever scatter gave of x: a batch of 6 for 5 replicas makes 3 pieces, so ask how many there are.
     """
     return parts(whole=_always_n)
 
@@ -330,7 +341,7 @@ def _buffers_back(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
     breaks="What the replicas write to their buffers does not come back, or only what the first one wrote."
 )
 def buffers_brought_back():
-    """What the replicas wrote to their buffers is brought back to the module. Each has seen one piece only,
+    """In the whole, what the replicas wrote to their buffers is brought back to the module. Each has seen one piece only,
     so no way to join them fits every buffer; torch's replicas are thrown away.
     """
     return parts(whole=_buffers_back)
@@ -358,6 +369,38 @@ def _keywords_for_n(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
 
 
 data_parallel.variant(n_pieces_assumed)(parts(whole=_keywords_for_n))
+
+
+def _zipped_strictly(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    pieces = right_scatter(x, n)
+    kwargs: list[dict[str, Any]] = [{} for _ in pieces]
+    for name, value in kw.items():
+        for own, part in zip(kwargs, right_scatter(value, n), strict=True):
+            own[name] = part
+    return right_gather(right_apply(right_replicate(module, len(pieces)), pieces, kwargs))
+
+
+data_parallel.variant(n_pieces_assumed)(parts(whole=_zipped_strictly))
+
+
+def _filled_up(module: nn.Module, x: Tensor, n: int, **kw: Any) -> Tensor:
+    """Empty pieces for the replicas that have none."""
+
+    def scattered(value: Any) -> list[Any]:
+        found = right_scatter(value, n)
+        return found + [value[:0]] * (n - len(found))
+
+    cut = {name: scattered(value) for name, value in kw.items()}
+    kwargs = [{name: part[place] for name, part in cut.items()} for place in range(n)]
+    return right_gather(right_apply(right_replicate(module, n), scattered(x), kwargs))
+
+
+@built.mistake(breaks="As many replicas run as x has pieces.")
+def empty_pieces_run():
+    """Where x has fewer pieces than n, replicas run on no sample at all. Perhaps the list of the pieces is filled up with
+    empty ones: a mean of nothing is NaN, and some layers refuse an empty batch.
+    """
+    return parts(whole=_filled_up)
 
 
 def _lists_cut(x: Any, n: int) -> list[Any]:

@@ -13,7 +13,7 @@ from torch import nn
 
 from helpers.check.spec import returned
 from helpers.labs.ddp.data_parallel.exercise import data_parallel
-from helpers.labs.ddp.data_parallel.mistakes.parts import parts, right_replicate, run_threads
+from helpers.labs.ddp.data_parallel.mistakes.parts import parts, right_apply, right_replicate, run_threads
 
 built = data_parallel.bank(returned)
 
@@ -140,8 +140,8 @@ def _skeletons(module: nn.Module, n: int) -> list[nn.Module]:
     breaks="Buffers are copies: what a replica writes there is lost, or the module keeps what the first one wrote, as in torch."
 )
 def buffers_shared():
-    """The replicas hold the module's own buffers: in BatchNorm, all threads edit one running mean, and
-    updates are lost by chance.
+    """What replicas write to their buffers changes the module. Perhaps they hold the module's own: in BatchNorm, all threads
+    edit one running mean, and updates are lost by chance.
     """
     return parts(replicate=_skeletons)
 
@@ -156,8 +156,8 @@ data_parallel.variant(buffers_shared)(parts(replicate=_keeping_all))
 
 @built.mistake(breaks="They are in the mode (train or eval) that module is in.")
 def replicas_in_eval_mode():
-    """The replicas are put into eval mode: dropout and BatchNorm then do in training what they should not do.
-    A replica has the mode of its module.
+    """The replicas of a module in train mode compute as in eval mode: without dropout, and with BatchNorm's running
+    statistics. Perhaps eval() is called on them: a replica has the mode of its module.
     """
     return parts(replicate=lambda module, n: [replica.eval() for replica in right_replicate(module, n)])
 
@@ -179,8 +179,8 @@ def _kept(module: nn.Module, n: int) -> list[nn.Module]:
 
 @built.mistake(breaks="n new modules that compute what `module` computes, one for each thread.")
 def replicas_kept_between_calls():
-    """A second call gives the modules of the first one again, as the module was then. Perhaps they are kept, to save the
-    copies: what a forward has written to a buffer is then still there, and a new mode of the module is not seen.
+    """A second call gives modules of the first one again. Perhaps they are kept, to save the copies: what a forward
+    has written to a buffer is then still there, and a new mode of the module is not seen.
     """
     return parts(replicate=_kept)
 
@@ -300,6 +300,29 @@ def keywords_not_passed_on():
     return parts(parallel_apply=_no_kwargs)
 
 
+def _first_kwargs(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
+    return right_apply(mods, inputs, [kwargs[0]] * len(mods))
+
+
+@built.mistake(breaks="[mods[0](inputs[0], **kwargs[0]), ...]")
+def first_keywords_for_all():
+    """All modules are called with the keywords of the first one. Perhaps kwargs[0] is handed to each: module i gets kwargs[i]."""
+    return parts(parallel_apply=_first_kwargs)
+
+
+def _without_graph(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
+    with torch.no_grad():
+        return right_apply(mods, inputs, kwargs)
+
+
+@built.mistake(breaks="Gradients reach module.parameters() and x.")
+def no_graph_in_the_threads():
+    """Neither the module's parameters nor x get a gradient from the whole. Perhaps the forwards run under no_grad, or what
+    they give is detached.
+    """
+    return parts(parallel_apply=_without_graph)
+
+
 def _late_bound(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]) -> list[Any]:
     results: dict[int, Any] = {}
     threads = []
@@ -315,8 +338,8 @@ def _late_bound(mods: list[Any], inputs: list[Any], kwargs: list[dict[str, Any]]
 
 @built.mistake(breaks="[mods[0](inputs[0], **kwargs[0]), ...]")
 def all_threads_run_the_last():
-    """Only the last place has an output. Perhaps a lambda in a loop looks its variable up when it runs, and
-    by then the loop is over: hand the place over as an argument of the thread.
+    """Of three modules only one gives an output. Perhaps all threads run the last: a lambda in a loop looks its variable up
+    when it runs, and by then the loop is over. Hand the place over as an argument of the thread.
     """
     return parts(parallel_apply=_late_bound)
 

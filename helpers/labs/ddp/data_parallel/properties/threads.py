@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from helpers.check.compare import difference
 from helpers.check.trial import Trial
 from helpers.labs.ddp.data_parallel.exercise import data_parallel
 from helpers.labs.ddp.data_parallel.inputs import (
@@ -34,8 +35,10 @@ def outputs(answer: Answer, trial: Trial) -> None:
             [Doubled(place) for place in range(n)],
             [drawn(trial, 2 + place, 3) for place in range(n)],
         )
-        kwargs = [{"shift": 10.0 * place} for place in range(n)]
-        trial.given(f"parallel_apply(mods, inputs, kwargs), {n} modules, kwargs [{{'shift': 0.0}}, ...]")
+        kwargs = [{"shift": 5.0 + 10.0 * place} for place in range(n)]  # none is the default
+        trial.given(
+            f"parallel_apply(mods, inputs, kwargs), {n} module{'s' if n > 1 else ''}, kwargs {kwargs}"
+        )
         with quiet_threads():
             got = listed(trial, trial.call(answer[2], mods, inputs, kwargs), "parallel_apply")
         wants = [mod.right(x, **kw) for mod, x, kw in zip(mods, inputs, kwargs, strict=True)]
@@ -56,8 +59,20 @@ def outputs(answer: Answer, trial: Trial) -> None:
             got=f"None at {empty}",
             observed=("None at", empty, n),
         )
+        taken = _keywords_taken(mods, inputs, kwargs, got)
         for place, (out, want) in enumerate(zip(got, wants, strict=True)):
-            trial.equal(out, want, f"The output of module {place}")
+            trial.equal(
+                out, want, f"The output of module {place}", observed=("keywords of", taken) if taken else None
+            )
+
+
+def _keywords_taken(mods: list[Doubled], inputs: list[Tensor], kwargs: list[dict], got: list) -> str:
+    """With whose keywords all outputs are computed, where it is one for all; "" else."""
+    for name, one in (("nobody", {}), ("the first", kwargs[0])):
+        wants = [mod.right(x, **one) for mod, x in zip(mods, inputs, strict=True)]
+        if all(difference(out, want) is None for out, want in zip(got, wants, strict=True)):
+            return name
+    return ""
 
 
 def _are_in_another_order(got: list, wants: list[Tensor]) -> bool:

@@ -105,14 +105,30 @@ def on_replicas(answer: Answer, trial: Trial) -> None:
 
 
 @data_parallel.property(
-    "keyword arguments are scattered as x is", after=PARTS, asks="Keyword arguments are scattered as x is."
+    "keyword arguments are scattered as x is",
+    after=PARTS,
+    asks=("As many replicas run as x has pieces.", "Keyword arguments are scattered as x is."),
 )
 def keywords(answer: Answer, trial: Trial) -> None:
     for rows, n in SHAPES:
         net, x, mask = Net(trial), drawn(trial, rows, 4), drawn(trial, rows, 1)
-        trial.given(f"data_parallel(net, x, {n}, factor=0.5, mask=mask), x and mask with {rows} rows")
+        trial.given(
+            f"data_parallel(net, x, {n}, factor=0.5, mask=mask), x and mask with {rows} rows, x in {len(x.chunk(n))} pieces"
+        )
         got = of_whole(answer, trial, net, x, n, factor=0.5, mask=mask)
         trial.equal(got.detach(), net.right(x, 0.5, mask).detach())
+
+
+@data_parallel.property(
+    "what the replicas write to their buffers does not come back to the module",
+    after=PARTS,
+    asks="What the replicas write to their buffers does not come back, or only what the first one wrote.",
+)
+def buffers(answer: Answer, trial: Trial) -> None:
+    net, x = Net(trial), drawn(trial, 7, 4)
+    trial.given("data_parallel(net, x, 3); every forward adds the sum of its piece to the buffer self.total")
+    of_whole(answer, trial, net, x, 3)
+    buffer_is(trial, net, [piece.sum() for piece in x.chunk(3)])
 
 
 @data_parallel.property(
@@ -132,7 +148,13 @@ def gradients(answer: Answer, trial: Trial) -> None:
         rights = torch.autograd.grad(want, [*net.parameters(), x], upstream)
         names = [f"net.{name}" for name, _ in net.named_parameters()] + ["x"]
         missing = [name for name, slope in zip(names, slopes, strict=True) if slope is None]
-        trial.true(not missing, f"No gradient for {', '.join(missing)}.", got="None", observed=missing)
+        trial.true(
+            not missing,
+            f"No gradient for {', '.join(missing)}"
+            + ("." if got.requires_grad else ": the result has no graph."),
+            expected=f"gradients for {', '.join(names)}",
+            observed=missing,
+        )
         for name, slope, right in zip(names, slopes, rights, strict=True):
             trial.equal(slope, right, f"The gradient of {name}", observed=(name, "value"))
 
@@ -150,18 +172,6 @@ def losses(answer: Answer, trial: Trial) -> None:
         )
         want = torch.stack([net.right(piece) for piece in x.chunk(n)])
         trial.equal(of_whole(answer, trial, net, x, n).detach(), want.detach())
-
-
-@data_parallel.property(
-    "what the replicas write to their buffers does not come back to the module",
-    after=PARTS,
-    asks="What the replicas write to their buffers does not come back, or only what the first one wrote.",
-)
-def buffers(answer: Answer, trial: Trial) -> None:
-    net, x = Net(trial), drawn(trial, 7, 4)
-    trial.given("data_parallel(net, x, 3); every forward adds the sum of its piece to the buffer self.total")
-    of_whole(answer, trial, net, x, 3)
-    buffer_is(trial, net, [piece.sum() for piece in x.chunk(3)])
 
 
 @data_parallel.property(

@@ -47,8 +47,8 @@ class AtTheEnd(Averaged):
 
 @mini_ddp.mistake(breaks="Backward calls one asynchronous all-reduce a bucket.")
 class OneAllReduceAtTheEnd(AtTheEnd):
-    """All gradients go in one message, which can leave only when the last of them is there: the values are
-    right, and nothing overlaps. That is what buckets are for.
+    """All gradients of a small model go in one message, although bucket_bytes is smaller: it can leave only when the last
+    of them is there, so nothing overlaps. Perhaps bucket_bytes is not looked at, or there is only one bucket.
     """
 
     def groups(self) -> list[Group]:
@@ -78,8 +78,8 @@ class _(Averaged):
     breaks="A bucket is launched in the hook of its last gradient, once all buckets before it are launched"
 )
 class BucketsAtTheEnd(AtTheEnd):
-    """The buckets are right, but all are sent after the last gradient. Send a bucket in the hook that
-    completes it.
+    """The buckets are right, but none is sent before the last gradient is there. Send a bucket in the hook that completes
+    it.
     """
 
 
@@ -145,8 +145,8 @@ class _(Averaged):
 
 @mini_ddp.mistake(breaks="Nobody waits before the last gradient is there.")
 class WaitsInTheHook(Averaged):
-    """The all-reduce is waited for where it is sent (or sent without async_op=True): backward stands still
-    for each bucket, and nothing overlaps.
+    """An all-reduce is waited for before the last gradient is there: meanwhile backward stands still. Perhaps it is waited
+    for where it is sent, or sent without async_op=True.
     """
 
     def send(self, flat: Tensor) -> Any:
@@ -165,8 +165,8 @@ class _(Averaged):
 
 @mini_ddp.mistake(breaks="in the order of the buckets on every rank, whatever order the gradients come in.")
 class LaunchedWhenReady(Averaged):
-    """The buckets left (or were filled) as this rank's gradients came. Which one comes first is each rank's
-    own affair, but all-reduces meet by their order: they must leave in one order everywhere.
+    """Where the ranks compute their layers in different orders, gradients of different weights are mixed. Perhaps the buckets
+    leave (or are filled) as this rank's gradients come: all-reduces meet by their order, so it must be one order everywhere.
     """
 
     def launch_complete(self) -> None:
@@ -204,8 +204,8 @@ class BucketsInForwardOrder(Averaged):
 
 @mini_ddp.mistake(breaks="it is full when it holds so much or more")
 class BucketBytesCountsNumbers(Averaged):
-    """The buckets are too big by the bytes of a number. Perhaps they are measured with numel(), which counts
-    numbers: a number has element_size() bytes.
+    """The buckets are as big as if bucket_bytes counted numbers. Perhaps they are measured with numel(): a number has
+    element_size() bytes.
     """
 
     def groups(self) -> list[Group]:

@@ -150,7 +150,7 @@ class BucketKeepsOldNumbers(Averaged):
 @mini_ddp.mistake(breaks="Around forward and backward: nothing is sent, gradients add up on this rank.")
 class NoSyncIgnored(Averaged):
     """In no_sync each backward is exchanged: every micro-batch pays for a full exchange. The result is right,
-    and that is why nobody notices. Perhaps no_sync yields and changes nothing.
+    and that is why nobody notices. Perhaps no_sync changes nothing, or the hook does not look at its flag.
     """
 
     def no_sync(self) -> Any:
@@ -159,7 +159,9 @@ class NoSyncIgnored(Averaged):
 
 @mini_ddp.mistake(breaks="The next backward outside exchanges the whole sum, once.")
 class NoSyncForEver(Averaged):
-    """After no_sync nothing is exchanged any more. Perhaps the flag that it turns off is not turned on again."""
+    """In the backward after no_sync each rank keeps its own gradients. Perhaps the flag that no_sync turns off is not turned
+    on again, and nothing is exchanged any more.
+    """
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -169,8 +171,8 @@ class NoSyncForEver(Averaged):
 
 @mini_ddp.mistake(breaks="The next backward outside exchanges the whole sum, once.")
 class NoSyncExchangesAtItsEnd(Averaged):
-    """The sum is sent when no_sync ends, perhaps to be done with it; then the next backward sends what it
-    finds in param.grad, the mean included. The next backward outside is the one exchange.
+    """Something is sent after the last gradient of no_sync, before it has ended. Perhaps the sum is sent at its end, to be
+    done with it; then the next backward sends what it finds in param.grad, the mean included: it is the one exchange.
     """
 
     @contextmanager
@@ -239,8 +241,8 @@ class OwnSumBesideTheMean(OfThisBackward):
 
 @mini_ddp.mistake(breaks="It ends as well when an exception leaves it.")
 class NoSyncWithoutFinally(Averaged):
-    """After an exception in no_sync nothing is exchanged any more: whoever catches it, a batch that did not fit into memory
-    say, trains ranks that run apart. Perhaps the flag is turned on again after the yield and not in a `finally`.
+    """After an exception in no_sync each rank keeps its own gradients: whoever catches it, a batch that did not fit into
+    memory say, trains ranks that run apart. Perhaps the flag is turned on again after the yield and not in a `finally`.
     """
 
     @contextmanager
@@ -252,8 +254,8 @@ class NoSyncWithoutFinally(Averaged):
 
 @mini_ddp.mistake(breaks="One inside a different one changes nothing: only the end of the outer one ends it.")
 class InnerNoSyncEndsTheOuter(Averaged):
-    """The end of an inner no_sync ended the outer one, too. Perhaps the flag is set to True at the end: put back what it was
-    before.
+    """After the end of an inner no_sync, gradients are sent in the outer one. Perhaps the flag is set to True at the end: put
+    back what it was before.
     """
 
     @contextmanager

@@ -14,8 +14,8 @@ from helpers.labs.ddp.shared.right import Averaged, Group, grouped, size_of
 
 @mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class SumInsteadOfMean(Averaged):
-    """The gradient, and with it the learning rate, is too big by the number of ranks: all_reduce sums by
-    default. Perhaps the division is missing.
+    """Each gradient is the sum over the ranks, too big by their number. Perhaps the division is missing: all_reduce sums
+    by default.
     """
 
     def packed(self, bucket: Group) -> Tensor:
@@ -36,8 +36,8 @@ class DividedTwice(Averaged):
     breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
 )
 class ParametersNotBroadcast(Averaged):
-    """Equal gradients keep equal ranks equal; they do not make them equal. Rank 0's values must be sent once,
-    at construction.
+    """After construction a trainable parameter is not rank 0's, and the buffers are. Perhaps only buffers are sent: equal
+    gradients keep equal ranks equal; they do not make them equal.
     """
 
     def shared(self) -> list[Tensor]:
@@ -48,7 +48,9 @@ class ParametersNotBroadcast(Averaged):
     breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
 )
 class NothingBroadcast(Averaged):
-    """Neither parameters nor buffers were sent: every rank goes on with what it happened to start with."""
+    """After construction neither the parameters nor the buffers of all ranks are rank 0's. Perhaps nothing is sent, or what
+    came is not written into them: every rank then goes on with what it happened to start with.
+    """
 
     def share(self) -> None:
         pass
@@ -58,8 +60,8 @@ class NothingBroadcast(Averaged):
     breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
 )
 class BuffersNotBroadcast(Averaged):
-    """Parameters are not all that a module computes with: running statistics and masks are buffers, and no
-    gradient ever brings them together.
+    """After construction the buffers are not rank 0's, and the parameters are. Perhaps only parameters are sent: running
+    statistics and masks are buffers, and no gradient ever brings them together.
     """
 
     def shared(self) -> list[Tensor]:
@@ -70,8 +72,8 @@ class BuffersNotBroadcast(Averaged):
     breaks="At construction the parameters (frozen ones, too) and the buffers get rank 0's values, in place: the Parameter objects stay."
 )
 class FrozenNotBroadcast(Averaged):
-    """The frozen parameters were left out of the broadcast, too. They get no gradient, but every rank
-    computes with them.
+    """A frozen parameter is not rank 0's after construction. Perhaps only trainable ones are sent: the others get no
+    gradient, but every rank computes with them.
     """
 
     def shared(self) -> list[Tensor]:
@@ -133,8 +135,8 @@ class ParametersReplaced(Averaged):
 
 @mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class NotCopiedBack(Averaged):
-    """param.grad is still this rank's own gradient. Perhaps the mean stays in the bucket: torch.cat makes a
-    new tensor, all_reduce changes that one, and param.grad is never told.
+    """After backward param.grad is still this rank's own gradient, of all parameters or of several. Perhaps the mean stays
+    in the bucket: torch.cat makes a new tensor, all_reduce changes that one, and param.grad is never told.
     """
 
     def unpack(self, bucket: Group, flat: Tensor) -> None:
@@ -154,8 +156,8 @@ class _(Averaged):
 
 @mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class NeverWaits(Averaged):
-    """param.grad holds what this rank put into the bucket. Perhaps nobody waits: async_op=True returns before
-    the numbers are there, and until wait() has returned they may be half-way.
+    """On every rank param.grad is its own gradient divided by the number of ranks: what the others have is missing. Perhaps
+    nobody waits: async_op=True returns before the numbers are there, and until wait() has returned they may be half-way.
     """
 
     def finish(self) -> None:
@@ -166,8 +168,8 @@ class NeverWaits(Averaged):
 
 @mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class WaitsForTheLastOnly(Averaged):
-    """Some buckets hold what this rank put in, and the last one the mean. Perhaps one variable holds the
-    request, and each launch overwrites it: each request has its own wait.
+    """The gradients of the last bucket are the mean, and those of the bucket before it are each rank's own, divided by the
+    number of ranks. Perhaps one variable holds the request, and each launch overwrites it: each request has its own wait.
     """
 
     def finish(self) -> None:
@@ -192,8 +194,8 @@ class OnlyRankZeroGetsIt(Averaged):
     breaks="The trainable parameters are put into buckets, the last one of `module.parameters()` first."
 )
 class LastBucketLost(Averaged):
-    """The gradient of the first parameter is not exchanged. Perhaps the last bucket is never closed, since it
-    never becomes full.
+    """The gradient of the first parameter stays each rank's own. Perhaps the last bucket is never closed, and so not sent,
+    since it never becomes full.
     """
 
     def groups(self) -> list[Group]:
@@ -211,7 +213,9 @@ class _(Averaged):
     breaks="A bucket is launched in the hook of its last gradient, once all buckets before it are launched"
 )
 class LaunchedWithFirstGradient(Averaged):
-    """A bucket left when not all its gradients were there: some are zero. It has to leave with the last one."""
+    """After backward the gradient of one parameter of a bucket is zero on a rank. Perhaps the bucket left when not all its
+    gradients were there: it has to leave with the last one.
+    """
 
     def launch_complete(self) -> None:
         while self.launched < len(self.buckets) and not self.ready.isdisjoint(self.buckets[self.launched]):
@@ -230,12 +234,24 @@ class LaunchedWithFirstGradient(Averaged):
 
 @mini_ddp.mistake(breaks="Hands all arguments to the module, and returns what it returns.")
 class ArgumentsLost(Averaged):
-    """A call with a keyword fails. Perhaps forward knows one argument: a wrapper does not know the module's
-    signature, so it takes *args and **kwargs.
+    """A call with more than one argument fails. Perhaps forward knows one: a wrapper does not know the module's signature,
+    so it takes *args and **kwargs.
     """
 
     def forward(self, x: Tensor) -> Any:
         return self.module(x)
+
+
+@mini_ddp.variant(ArgumentsLost)
+class _(Averaged):
+    def forward(self, *args: Any) -> Any:
+        return self.module(*args)
+
+
+@mini_ddp.variant(ArgumentsLost)
+class _(Averaged):
+    def forward(self, x: Tensor, **kwargs: Any) -> Any:
+        return self.module(x, **kwargs)
 
 
 @mini_ddp.mistake(breaks="Hands all arguments to the module, and returns what it returns.")
@@ -248,12 +264,37 @@ class KeywordsLost(Averaged):
         return self.module(*args)
 
 
+@mini_ddp.mistake(breaks="Hands all arguments to the module, and returns what it returns.")
+class FirstPartReturned(Averaged):
+    """Where the module returns several things, the call returns the first of them alone. Perhaps forward unpacks what it
+    gets, to have a tensor: hand on what the module returns, whatever it is.
+    """
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        out = super().forward(*args, **kwargs)
+        return out[0] if isinstance(out, (tuple, list)) else out
+
+
+@mini_ddp.variant(FirstPartReturned)
+class _(Averaged):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        out = super().forward(*args, **kwargs)
+        return next(iter(out.values())) if isinstance(out, dict) else out
+
+
+@mini_ddp.variant(FirstPartReturned)
+class _(Averaged):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        out = super().forward(*args, **kwargs)
+        return out[0] if isinstance(out, list) else out
+
+
 @mini_ddp.mistake(
     breaks="The trainable parameters are put into buckets, the last one of `module.parameters()` first."
 )
 class FrozenInTheBuckets(Averaged):
-    """With a frozen parameter a bucket is not sent. Perhaps it waits for the frozen one, which never gets a
-    gradient.
+    """With a frozen parameter the gradients of the others stay each rank's own. Perhaps a bucket waits for the frozen one,
+    which never gets a gradient, and the buckets after it wait for their turn.
     """
 
     def groups(self) -> list[Group]:

@@ -18,6 +18,9 @@ from helpers.labs.ddp.mini_ddp.exercise import (
     own,
 )
 from helpers.labs.ddp.shared.models import (
+    FROZEN,
+    SIX,
+    TRAINABLE,
     UNIT,
     Inputs,
     Kinds,
@@ -29,6 +32,7 @@ from helpers.labs.ddp.shared.models import (
     kind_of,
     of_rank,
     on_each,
+    one_frozen,
 )
 from helpers.ranks.checking import over_gloo
 from helpers.ranks.in_threads import Event, Run, note
@@ -341,17 +345,6 @@ class Tied(Layers):
         return super().forward(super().forward(x), order=(0,))
 
 
-FROZEN = 2
-
-
-class Frozen(Layers):
-    """Weight FROZEN is frozen."""
-
-    def __init__(self, starts: list[Tensor]) -> None:
-        super().__init__(starts)
-        self.weights[FROZEN].requires_grad_(False)
-
-
 @mini_ddp.property(
     "a parameter under two names is exchanged once",
     once_right=True,
@@ -390,12 +383,8 @@ def tied(answer: type, trial: Trial) -> None:
     ),
 )
 def frozen(answer: type, trial: Trial) -> None:
-    sizes, bucket_bytes = (3, 5, 2, 4), 6 * UNIT
-    trial.given(
-        f"one step on 2 ranks, weights of {sizes} numbers, of which weight {FROZEN} is frozen; bucket_bytes={bucket_bytes}"
-    )
-    inputs = Inputs(trial, sizes, ranks=2, kind=Frozen)
-    run = one_step(answer, trial, inputs, bucket_bytes)
+    inputs = one_frozen(trial)
+    run = one_step(answer, trial, inputs, SIX)
     for rank, (values, _) in enumerate(run.results):
         trial.equal(
             values[FROZEN],
@@ -406,19 +395,19 @@ def frozen(answer: type, trial: Trial) -> None:
     found = [grads for _, grads in run.results]
     inputs.same(trial, found, 0, when="After one backward", none_is_zero=True)
     events = between(of_rank(run, 0), "starts", "ends")
-    only_trainable(trial, events, [3, 5, 4], bucket_bytes)
-    none_is_late(trial, events, [3, 5, 4])
+    only_trainable(trial, events)
+    none_is_late(trial, events, TRAINABLE)
 
 
-def only_trainable(trial: Trial, events: list[Event], sizes: list[int], bucket_bytes: int) -> None:
-    """Wrong unless the all-reduces of one backward are those of the trainable parameters' buckets. sizes: theirs."""
+def only_trainable(trial: Trial, events: list[Event]) -> None:
+    """Wrong unless the all-reduces of one backward are those of the trainable parameters' buckets."""
     sent = all_reduces(events)
-    kind = kind_of_messages(sent, sizes, UNIT, bucket_bytes)
+    kind = kind_of_messages(sent, TRAINABLE, UNIT, SIX)
     trial.true(
         not kind,
         "The all-reduces of one backward are not those of the buckets of the trainable parameters, which have "
-        f"{sizes} numbers: {kind}.",
-        expected=f"{sum(sizes)} numbers together",
+        f"{TRAINABLE} numbers: {kind}.",
+        expected=f"{sum(TRAINABLE)} numbers together",
         got=f"all-reduces of {[n // UNIT for n in sent]} numbers",
         observed=("messages", kind),
     )
