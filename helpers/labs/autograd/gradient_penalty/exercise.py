@@ -163,7 +163,9 @@ def value(answer: Penalty, trial: Trial) -> None:
         kind = kind_of_value(got, net.loss(), net.params)
         trial.true(
             kind == RIGHT,
-            f"The penalty is {got.item():.12g}, which is {kind}."
+            "The penalty is 0, and the gradients are not: none of them arrived in it."
+            if kind == "zero"
+            else f"The penalty is {got.item():.12g}, which is {kind}."
             if kind != "another number"
             else f"The penalty is {got.item():.6g} and should be {want.item():.6g}.",
             expected=f"{RIGHT}: {want.item():.12g}",
@@ -342,10 +344,10 @@ def is_right_if_all_are_used(answer: Penalty, trial: Trial) -> bool:
     "a parameter that the loss does not use counts as 0", asks=("One that the loss does not use counts as 0",)
 )
 def unused(answer: Penalty, trial: Trial) -> None:
-    trial.given("params = [first, bias]")
+    trial.given("the loss of a net, float64; params = [first, bias]")
     if not is_right_if_all_are_used(answer, trial):
         return
-    trial.given("params = [first, unused, bias]")
+    trial.given("the loss of a net, float64, that does not use `unused`; params = [first, unused, bias]")
     net = Net(trial)
     params = [net.first, net.unused, net.bias]
     loss, want = net.loss(), penalty_of(net.loss(), params).detach()
@@ -367,7 +369,7 @@ def unused(answer: Penalty, trial: Trial) -> None:
         got=f"{got.item():.6g}",
         observed="ends at unused",
     )
-    trial.equal(got.detach(), want, "The penalty", observed="value")
+    trial.equal(got.detach(), want, "The penalty", observed="value" if got.detach() else "zero")
 
 
 @gradient_penalty.property(
@@ -418,6 +420,31 @@ def at_zero(answer: Penalty, trial: Trial) -> None:
         torch.zeros(3, 1, dtype=torch.float64),
         "The gradient of the penalty",
         observed="nan" if found.isnan().any() else "other",
+    )
+
+
+@gradient_penalty.property(
+    "a parameter without dimensions counts, too",
+    asks="The sum of the squares of all entries of the gradients of `loss` by `params`",
+    once_right=True,
+)
+def without_dimensions(answer: Penalty, trial: Trial) -> None:
+    net = Net(trial)
+    factor = (torch.rand((), generator=trial.generator, dtype=torch.float64) + 0.5).requires_grad_()
+    trial.given(
+        "loss = factor**2 * the loss of a net, float64; params = [first, factor, bias], factor of shape ()"
+    )
+    params = [net.first, factor, net.bias]
+    loss = factor.square() * net.loss()
+    want = penalty_of(loss, params)
+    without = penalty_of(factor.square() * net.loss(), [net.first, net.bias])
+    got = given_penalty(answer, trial, loss, params)
+    left_out = bool(torch.isclose(got.detach(), without.detach()))
+    trial.equal(
+        got.detach(),
+        want.detach(),
+        "The penalty" + (" is that without factor" if left_out else ""),
+        observed="left out" if left_out else "value",
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -40,7 +42,7 @@ gradient_reversal = Exercise(
     ],
 )
 
-SCALES = (0.1, 2.0, -1.5, 0.0, 3)
+SCALES = (0.1, 2.0, -1.5, 0.0, 3, 1.0, -1)
 
 
 def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -49,6 +51,7 @@ def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tens
 
 SAME_VALUES = "The values of x, as a view (`x.view_as(x)`) or a copy."
 OF_X = "The gradient of x is -scale * grad_out, that of scale is None."
+OF_ANY_SIGN = "scale: a Python number, int or float, of any sign; 0, too."
 
 
 @gradient_reversal.property("the values of x, unchanged", asks=(SAME_VALUES, "x is not edited."))
@@ -67,7 +70,8 @@ def values(answer: Answer, trial: Trial) -> None:
     for x in xs:
         for needs_grad in (False, True):
             x = (x.mT if x.dim() > 1 else x).detach().requires_grad_(needs_grad)
-            trial.given(f"GradientReversal.apply(x, 0.3), x {shown(x)}, requires_grad={needs_grad}")
+            laid = ", transposed: not contiguous" if x.dim() > 1 and x.numel() else ""
+            trial.given(f"GradientReversal.apply(x, 0.3), x {shown(x)}{laid}, requires_grad={needs_grad}")
             got = called(answer, trial, x, 0.3)
             is_tensor(trial, got)
             plain = x.detach()
@@ -95,15 +99,20 @@ def own_node(answer: Answer, trial: Trial) -> None:
     "the gradient that comes in is not edited", asks="grad_out is not edited.", once_right=True
 )
 def grad_out_left_alone(answer: Answer, trial: Trial) -> None:
-    x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
-    before = c.clone()
-    trial.given("a gradient c of shape (2, 3) that comes in, scale 0.3")
-    run_backward(answer, trial, called(answer, trial, x, 0.3), [x], c)
-    left_alone(trial, c, before, "grad_out")
+    for scale in (0.3, 2.0, 1.0, -1.0, 0.0):
+        x, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
+        before = c.clone()
+        trial.given(f"a gradient c of shape (2, 3) that comes in, scale {scale}")
+        try:
+            output = called(answer, trial, x, scale)
+        except (ValueError, TypeError, AssertionError):
+            continue  # the next property says which numbers are refused
+        run_backward(answer, trial, output, [x], c)
+        left_alone(trial, c, before, "grad_out")
 
 
 @gradient_reversal.property(
-    "-scale times the gradient that comes in, for any scale", asks=OF_X, once_right=True
+    "-scale times the gradient that comes in, for any scale", asks=(OF_X, OF_ANY_SIGN), once_right=True
 )
 def gradient(answer: Answer, trial: Trial) -> None:
     cases = [(scale, (3, 4), torch.float64) for scale in SCALES]
@@ -121,7 +130,19 @@ def gradient(answer: Answer, trial: Trial) -> None:
         trial.given(
             f"GradientReversal.apply(x, {scale}), x of shape {shape}, {dtype}; random numbers come in"
         )
-        (got,) = gradients(answer, trial, called(answer, trial, x, scale), [x], c.clone())
+        try:
+            (got,) = gradients(answer, trial, called(answer, trial, x, scale), [x], c.clone())
+        except (ValueError, TypeError, AssertionError) as error:
+            if scale == SCALES[0]:
+                raise
+            trial.fail(
+                f"With scale {scale} an error came, and with {SCALES[0]} none.",
+                expected=f"-{scale} * grad_out, and no error"
+                if scale >= 0
+                else f"{-scale} * grad_out, and no error",
+                got=f"{type(error).__name__}: {error}",
+                observed=(scale, "raised"),
+            )
         trial.true(
             got is not None,
             "x gets no gradient at all: backward returned None for it.",
@@ -140,6 +161,10 @@ def gradient(answer: Answer, trial: Trial) -> None:
             times_x=-scale * c * x.detach(),
             divided=-c / scale if scale else c,
             subtracted=c - scale,
+            clipped=-scale * c.clamp(-1, 1),
+            clipped_after=(-scale * c).clamp(-1, 1),
+            signs=-scale * c.sign(),
+            schedule=-(2 / (1 + math.exp(-10 * scale)) - 1) * c,
             near=-scale * c,
         )
         trial.equal(

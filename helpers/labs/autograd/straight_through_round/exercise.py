@@ -124,7 +124,11 @@ def _equals_round(trial: Trial, got: Tensor, x: Tensor) -> None:
             cut=plain.trunc(),
             floor=plain.floor(),
             ceil=plain.ceil(),
+            digits_kept=plain.round(decimals=1),
         )
+        if kind == "other" and got.shape == x.shape:
+            beside = (got.detach() == plain.floor()) | (got.detach() == plain.ceil())
+            kind = "a neighbour each" if bool(beside.all()) else kind
         if found.kind == "shape" and got.dim() == 1 and got.numel() == x.numel():
             kind = "flat"
         where = ""
@@ -172,7 +176,16 @@ def exact(answer: Answer, trial: Trial) -> None:
         got = called(answer, trial, x)
         is_tensor(trial, got)
         nan = [number != number for number in got[:3].tolist()]
-        trial.equal(got, x.round(), rtol=0, atol=0, observed=(name, str(x.dtype), nan))
+        near = "" if got.shape != x.shape or got.dtype != x.dtype or nan[0] else _how_far(got, x.round())
+        trial.equal(got, x.round(), rtol=0, atol=0, observed=(name, str(x.dtype), nan, near))
+
+
+def _how_far(got: Tensor, want: Tensor) -> str:
+    """Whether a finite number became one that is no neighbour of the right one."""
+    there = want.isfinite()
+    away = (got.detach().double() - want.double()).abs()[there]
+    neighbour = 1 + 8 * torch.finfo(want.dtype).eps * want.double().abs()[there]
+    return "far away" if bool((away > neighbour).any()) else ""
 
 
 def _beside_halves(dtype: torch.dtype) -> Tensor:
@@ -235,6 +248,7 @@ def gradient(answer: Answer, trial: Trial) -> None:
                 clipped=c.clamp(-1, 1),
                 negative=-c,
                 nearly=c,
+                stopped_at_whole=c * (x != x.round()),
             )
             trial.equal(got.detach(), c, "The gradient of x", observed=kind)
 

@@ -1,4 +1,4 @@
-"""Exercise 04.ema_update: a model that follows another one slowly."""
+"""Exercise 04.ema_update: a model that follows a different one slowly."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ ema_update = Exercise(
     difficulty="medium",
     hints=[
         "What is in a module besides its trainable parameters? List it for a BatchNorm layer and for a frozen layer.",
-        "Go through parameters() and buffers() of both models side by side. Averages make sense for numbers "
-        "with a point; a counter is copied.",
+        "Go through parameters() and buffers() of both models side by side. Averages make sense for "
+        "floating-point numbers; a counter is copied.",
         "mine.lerp_(theirs, 1 - decay) moves a tensor where it lies. Under torch.no_grad() no graph is recorded, and copy_ copies without tying the two together.",
     ],
 )
@@ -39,6 +39,9 @@ TORCHS = [
     ),  # one code for all decays, so a function that was made earlier is seen, too
     swa_utils.get_ema_avg_fn(0.5),
 ]
+
+
+DIFFERENT = "different numbers"
 
 
 def two_models(trial: Trial) -> tuple[Model, Model]:
@@ -58,7 +61,7 @@ def some_decay(trial: Trial) -> float:
 
 
 def how_moved(now: Tensor, before: Tensor, theirs: Tensor, decay: float) -> Any:
-    """In words, what an update did to a tensor: "moved" is right for numbers with a point, "copied" for others."""
+    """In words, what an update did to a tensor: "moved" is right for floating-point numbers, "copied" for others."""
     dtype = now.dtype
     near = TOLERANCE[dtype][0] if dtype.is_floating_point else 1e-5
     now, wide, goal = now.detach().double(), before.detach().double(), theirs.detach().double()
@@ -90,7 +93,18 @@ def how_moved(now: Tensor, before: Tensor, theirs: Tensor, decay: float) -> Any:
         and torch.allclose(share, share.mean(), rtol=0, atol=1000 * near)
     ):
         return "moved, with a different decay"
-    return "other numbers", [round(number, 6) for number in now.flatten().tolist()]
+    return DIFFERENT, [round(number, 6) for number in now.flatten().tolist()]
+
+
+def _after(off: list[tuple[str, str]]) -> str:
+    """What is wrong after the update, as a sentence."""
+    said = [f"{name} {'has' if word == DIFFERENT else 'is'} {word}" for name, word in off]
+    return f"After the update: {'; '.join(said[:8])}{', and more' if len(said) > 8 else ''}."
+
+
+def wanted(tensor: Tensor) -> str:
+    """What should become of a tensor."""
+    return "moved" if tensor.is_floating_point() else "copied"
 
 
 def _few(tensor: Tensor) -> str:
@@ -110,9 +124,17 @@ def moved(before: Tensor, theirs: Tensor, decay: float) -> Tensor:
 
 
 def updated(
-    answer: Any, trial: Trial, names: tuple[str, ...], right: str, decay: float, shared_buffer: bool = False
+    answer: Any,
+    trial: Trial,
+    names: tuple[str, ...],
+    decay: float,
+    shared_buffer: bool = False,
+    words_only: bool = False,
 ) -> None:
-    """Wrong unless the tensors of these names were moved as is right."""
+    """Wrong unless the tensors of these names were moved, or copied, as is right.
+
+    words_only: what became of those that are wrong is observed, and not which they are.
+    """
     ema, model = two_models(trial)
     if shared_buffer:
         for each in (ema, model):
@@ -135,15 +157,27 @@ def updated(
     )
     now = dict(tensors(ema))
     found = [(name, how_moved(now[name], before[name], was[name], decay)) for name in names]
-    off = [(name, word if isinstance(word, str) else word[0]) for name, word in found if word != right]
+    off = [
+        (name, word if isinstance(word, str) else word[0])
+        for name, word in found
+        if word != wanted(now[name])
+    ]
+    moving = [name for name in names if wanted(now[name]) == "moved"]
+    still = [name for name in names if wanted(now[name]) != "moved"]
     trial.true(
         not off,
-        "After the update: " + "; ".join(f"{name} is {word}" for name, word in off) + ".",
-        expected=f"{', '.join(names)}: "
-        + ("decay * ema + (1 - decay) * model" if right == "moved" else "the model's, copied")
-        + (f"; {off[0][0]} then is {_few(moved(before[off[0][0]], was[off[0][0]], decay))}" if off else ""),
-        got=_few(now[off[0][0]]) if off else None,
-        observed=[
+        _after(off),
+        expected="; ".join(
+            [
+                *([f"{', '.join(moving)}: decay * ema + (1 - decay) * model"] if moving else []),
+                *([f"{', '.join(still)}: the model's, copied"] if still else []),
+                *(f"{name} then is {_few(moved(before[name], was[name], decay))}" for name, _ in off[:1]),
+            ]
+        ),
+        got=f"{off[0][0]}: {_few(now[off[0][0]])}" if off else None,
+        observed=sorted({word for _, word in off})
+        if words_only
+        else [
             *found,
             *(["the model moved"] if any(not torch.equal(was[name], theirs[name]) for name in was) else []),
             *(["no operation ran"] if not ran else []),
@@ -162,8 +196,8 @@ def updated(
 )
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
-    trial.given(f"two modules with other numbers; no parameter of ema requires grad; decay = {decay}")
-    updated(answer, trial, ("inside.bias", "norm.weight", "gain"), "moved", decay)
+    trial.given(f"two modules with different numbers; no parameter of ema requires grad; decay = {decay}")
+    updated(answer, trial, ("inside.bias", "norm.weight", "gain"), decay)
 
 
 @ema_update.property(
@@ -173,29 +207,66 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"scale is frozen; decay = {decay}")
-    updated(answer, trial, ("scale",), "moved", decay)
+    updated(answer, trial, ("scale",), decay)
 
 
 @ema_update.property(
-    "a buffer of numbers with a point moves as well",
+    "a floating-point buffer moves as well",
     asks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
 )
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"BatchNorm statistics, and a buffer table; decay = {decay}")
-    updated(answer, trial, ("norm.running_mean", "norm.running_var", "table"), "moved", decay)
+    updated(answer, trial, ("norm.running_mean", "norm.running_var", "table"), decay)
 
 
 @ema_update.property(
-    "so do tensors of every floating dtype, also one that no state_dict holds",
+    "so do tensors of every floating dtype",
+    asks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    decay = some_decay(trial)
+    trial.given(f"parameters and buffers of float64, float16 and bfloat16; decay = {decay}")
+    names = ("exact", "small", "brain", "fine", "short", "coarse")
+    updated(answer, trial, names, decay, words_only=True)
+
+
+@ema_update.property(
+    "so does a buffer that no state_dict holds",
+    asks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    decay = some_decay(trial)
+    trial.given(f"the buffer cache, with persistent=False; decay = {decay}")
+    updated(answer, trial, ("cache",), decay)
+
+
+@ema_update.property(
+    "so do a parameter and a buffer without dimensions",
     asks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
 )
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(
-        f"a float64 parameter, buffers of float16 and bfloat16, and one that is not persistent; decay = {decay}"
+        f"a parameter factor and a buffer temperature, each one float32 number, shape (); decay = {decay}"
     )
-    updated(answer, trial, ("exact", "short", "coarse", "cache"), "moved", decay)
+    updated(answer, trial, ("factor", "temperature"), decay)
+
+
+@ema_update.property(
+    "what stands in a module inside a module inside a module moves, too",
+    asks=(
+        "Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out.",
+        "Buffers of integers or bools (counters, masks) are copied, not averaged.",
+    ),
+)
+def _(answer: Any, trial: Trial) -> None:
+    decay = some_decay(trial)
+    names = ("outer.inner.inner.weight", "outer.inner.inner.level", "outer.inner.inner.seen")
+    trial.given(
+        f"outer.inner.inner holds a parameter weight, a float32 buffer level, an int64 buffer seen; decay = {decay}"
+    )
+    updated(answer, trial, names, decay)
 
 
 @ema_update.property(
@@ -205,9 +276,9 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"again.weight is inside.weight; decay = {decay}")
-    updated(answer, trial, ("inside.weight",), "moved", decay)
+    updated(answer, trial, ("inside.weight",), decay)
     trial.given(f"the buffer again.table is table; decay = {decay}")
-    updated(answer, trial, ("table",), "moved", decay, shared_buffer=True)
+    updated(answer, trial, ("table",), decay, shared_buffer=True)
 
 
 @ema_update.property(
@@ -217,7 +288,17 @@ def _(answer: Any, trial: Trial) -> None:
 def _(answer: Any, trial: Trial) -> None:
     decay = some_decay(trial)
     trial.given(f"num_batches_tracked, position (int64) and mask (bool); decay = {decay}")
-    updated(answer, trial, ("norm.num_batches_tracked", "position", "mask"), "copied", decay)
+    updated(answer, trial, ("norm.num_batches_tracked", "position", "mask"), decay)
+
+
+@ema_update.property(
+    "integers of every width are copied",
+    asks="Buffers of integers or bools (counters, masks) are copied, not averaged.",
+)
+def _(answer: Any, trial: Trial) -> None:
+    decay = some_decay(trial)
+    trial.given(f"ids (int32) and bits (uint8); decay = {decay}")
+    updated(answer, trial, ("ids", "bits"), decay)
 
 
 @ema_update.property(
@@ -249,12 +330,12 @@ def _(answer: Any, trial: Trial) -> None:
     off = []
     for name, now in tensors(ema):
         found = how_moved(now, before[name], theirs[name], decay)
-        if found != ("moved" if now.is_floating_point() else "copied"):
+        if found != wanted(now):
             off.append((name, found if isinstance(found, str) else found[0]))
     trial.true(
         not off,
-        "After the update: " + "; ".join(f"{name} is {word}" for name, word in off) + ".",
-        expected="parameters and buffers with a point moved, integers copied",
+        _after(off),
+        expected="parameters and floating-point buffers moved, integers copied",
         got=dict(tensors(ema))[off[0][0]] if off else None,
         observed=off,
     )
@@ -281,11 +362,11 @@ def _(answer: Any, trial: Trial) -> None:
     models = any(name in now and now[name].data_ptr() in own for name in off)
     trial.true(
         not off,
-        f"The update put other {'tensors' if objects else 'memory'} in place of {', '.join(off[:3])}"
+        f"The update put different {'tensors' if objects else 'memory'} in place of {', '.join(off[:3])}"
         + (" (the model's own)" if models else "")
         + ": who holds the EMA's tensors (a view, a captured graph) sees no change.",
         expected="the same tensors with the same memory",
-        got=f"{len(off)} of {len(before)} are others",
+        got=f"{len(off)} of {len(before)} were replaced",
         observed=("replaced", models, kinds),
     )
 
@@ -310,13 +391,13 @@ def _(answer: Any, trial: Trial) -> None:
         off = [
             (name, word if isinstance(word, str) else word[0])
             for name, word in found
-            if word != ("moved" if before[name].is_floating_point() else "copied")
+            if word != wanted(before[name])
         ]
         name = off[0][0] if off else "gain"
         trial.true(
             not off,
-            "After the update: " + "; ".join(f"{name} is {word}" for name, word in off) + ".",
-            expected=f"{name}: {_few(moved(before[name], theirs[name], decay))}, as in any other mode",
+            _after(off),
+            expected=f"{name}: {_few(moved(before[name], theirs[name], decay))}, as in every mode",
             got=_few(now[name]),
             observed=(modes, off),
         )
@@ -342,10 +423,10 @@ def _(answer: Any, trial: Trial) -> None:
             if found != how_moved(want, before[name], theirs[name], decay):
                 off.append((name, _kind(name, ema), found if isinstance(found, str) else found[0], want, now))
         kinds = sorted({(kind, word) for _, kind, word, _, _ in off})
-        numbers = [(name, now.tolist()) for name, _, word, _, now in off if word == "other numbers"]
+        numbers = [(name, now.tolist()) for name, _, word, _, now in off if word == DIFFERENT]
         for name, _, word, want, now in off[:1]:
             trial.fail(
-                f"At update {count}, with decay {decay:g}: {name} is {word}; right is "
+                f"At update {count}, with decay {decay:g}: {name} {'has' if word == DIFFERENT else 'is'} {word}; right is "
                 + ("decay * ema + (1 - decay) * model." if now.is_floating_point() else "a copy."),
                 expected=_few(want),
                 got=_few(now),
@@ -362,7 +443,7 @@ def _kind(name: str, model: Model) -> str:
     tensor = dict(tensors(model))[name]
     if isinstance(tensor, torch.nn.Parameter):
         return "parameter"
-    return "buffer with a point" if tensor.is_floating_point() else "integers or bools"
+    return "floating-point buffer" if tensor.is_floating_point() else "integers or bools"
 
 
 @ema_update.property(

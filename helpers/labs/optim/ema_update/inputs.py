@@ -18,9 +18,27 @@ class Layer(nn.Module):
         self.bias = Parameter(torch.zeros(shape[:1]))
 
 
+class Deep(nn.Module):
+    """What stands deep inside: a parameter, a buffer to be averaged, and one to be copied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = Parameter(torch.zeros(2, 3))
+        self.register_buffer("level", torch.zeros(4))
+        self.register_buffer("seen", torch.zeros(3, dtype=torch.int64))
+
+
+class Inner(nn.Module):
+    """One module more on the way."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+
 class Model(nn.Module):
     """What a module can hold: trainable weights, one of them under two names, a frozen parameter, a BatchNorm layer,
-    buffers of every kind, one of them in no state_dict.
+    modules inside modules, tensors of many dtypes and shapes, a buffer that is in no state_dict.
     """
 
     def __init__(self, generator: torch.Generator) -> None:
@@ -28,15 +46,23 @@ class Model(nn.Module):
         self.inside, self.again = Layer(4, 3), Layer(4, 3)
         self.again.weight = self.inside.weight
         self.norm = nn.BatchNorm1d(4)
+        self.outer = Inner(Inner(Deep()))
         self.exact = Parameter(torch.zeros(3, dtype=torch.float64))
+        self.small = Parameter(torch.zeros(32, dtype=torch.float16))
+        self.brain = Parameter(torch.zeros(32, dtype=torch.bfloat16))
         self.gain = Parameter(torch.zeros(2))
-        self.scale = Parameter(torch.zeros(()), requires_grad=False)
+        self.factor = Parameter(torch.zeros(()))
+        self.scale = Parameter(torch.zeros(3), requires_grad=False)
         self.register_buffer("table", torch.zeros(5))
+        self.register_buffer("temperature", torch.zeros(()))
         self.register_buffer("cache", torch.zeros(3), persistent=False)
+        self.register_buffer("fine", torch.zeros(3, dtype=torch.float64))
         self.register_buffer("short", torch.zeros(32, dtype=torch.float16))
         self.register_buffer("coarse", torch.zeros(32, dtype=torch.bfloat16))
         self.register_buffer("position", torch.zeros(2, dtype=torch.int64))
         self.register_buffer("mask", torch.zeros(6, dtype=torch.bool))
+        self.register_buffer("ids", torch.zeros(5, dtype=torch.int32))
+        self.register_buffer("bits", torch.zeros(7, dtype=torch.uint8))
         self.filled(generator)
 
     def filled(self, generator: torch.Generator) -> Model:
@@ -70,9 +96,8 @@ def fill(model: nn.Module, generator: torch.Generator) -> None:
         if tensor.is_floating_point():
             tensor.copy_(torch.randn(tensor.shape, generator=generator) + 2)
         else:
-            tensor.copy_(
-                torch.randint(2 if tensor.dtype is torch.bool else 900, tensor.shape, generator=generator)
-            )
+            most = {torch.bool: 2, torch.uint8: 250}.get(tensor.dtype, 900)
+            tensor.copy_(torch.randint(most, tensor.shape, generator=generator))
 
 
 def tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -373,6 +373,21 @@ def refuses(answer: Step, trial: Trial) -> None:
                 got=shown(state),
                 observed="stored, then refused",
             )
+    for changed in ({"momentum": 0.0}, {"momentum": 0.9, "dampening": 0.1}):
+        options = PLAIN | {"nesterov": True} | changed
+        params = leaves(starts(trial, (3,), (2, 2)))
+        trial.given(f"a step with {described(options)}; the gradients are all None")
+        try:
+            unaided(trial, partial(answer, params, [None, None], [{}, {}], **options))
+        except ValueError:
+            continue
+        trial.fail(
+            "Where all gradients are None, nothing was raised for nesterov "
+            + ("with dampening." if changed.get("dampening") else "without momentum."),
+            expected="ValueError",
+            got="no error",
+            observed="nothing raised without gradients",
+        )
 
 
 @sgd_step.property(

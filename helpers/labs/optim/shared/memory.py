@@ -52,7 +52,12 @@ def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) 
             "After the step every parameter is what it was. Edit it in place, as add_ does: `param = param - ...` would "
             "make a new tensor. The gradients are those of the list, and no param.grad.",
             expected="parameters edited in place",
-            got=f"parameters as before, and the step returned {type(returned).__name__}",
+            got="parameters as before"
+            + (
+                ""
+                if returned is None
+                else f", and the step returned an object of type {type(returned).__name__}"
+            ),
             observed=("not moved", type(returned).__name__, kinds),
         )
     [wanted] = torchs(values, grads, [options])
@@ -60,7 +65,7 @@ def require_moves(answer: Step, torchs: Torchs, trial: Trial, options: Options) 
     seen = [plain(param) for param in params]
     dtypes = sorted({str(value.dtype)[6:] for value in tensors_in(state) if value.ndim})
     for place, (value, param, want) in enumerate(zip(values, params, wanted, strict=True)):
-        found = step_seen(value, param.detach(), want)
+        found = step_seen(value, param.detach(), want, value)
         trial.equal(
             param.detach(),
             want,
@@ -159,14 +164,17 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
 
 def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> None:
     """Lists and gradients are after a step what they were before."""
-    values = starts(trial, (3, 2), (4,))
+    values = starts(trial, (3, 2), (4,), (2,))
     for options in each:
-        params, state = leaves(values), [{}, {}]
-        trial.given(f"two steps with {described(options)}, and a third one with inf in a gradient")
-        infinite = gradients(trial, values, 1)
-        infinite[0][0][0, 0] = float("inf")
-        for grads in gradients(trial, values, 2) + infinite:
-            given = [grad.clone() for grad in grads]
+        params, state = leaves(values), [{}, {}, {}]
+        trial.given(
+            f"three steps with {described(options)}; at the second one the gradient of parameter 2 is None, at the third "
+            "one there is inf in a gradient"
+        )
+        first, second, infinite = gradients(trial, values, 3)
+        second[2], infinite[0][0, 0] = None, float("inf")
+        for grads in (first, second, infinite):
+            given = [None if grad is None else grad.clone() for grad in grads]
             lists = [list(params), list(given), list(state)]
             unaided(trial, lambda now=lists, chosen=options: answer(*now, **chosen))
             for name, now, before in zip(
@@ -174,11 +182,12 @@ def require_gradients_left(answer: Step, trial: Trial, each: list[Options]) -> N
             ):
                 trial.true(
                     len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)),
-                    f"The list {name} holds other objects after the step than before.",
+                    f"The list {name} holds different objects after the step than before.",
                     expected="the same objects" + ("" if name == "grads" else ", edited in place"),
                     observed=("list changed", name),
                 )
-            for grad, old in zip(given, grads, strict=True):
+            there = [(grad, old) for grad, old in zip(given, grads, strict=True) if old is not None]
+            for grad, old in there:
                 zeroed = not bool(grad.count_nonzero())
                 trial.true(
                     torch.equal(grad, old),

@@ -47,7 +47,9 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake(breaks="The params may be any iterable, also one that can be walked only once")
 def length_asked(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """len() of the params raised: an iterable such as model.parameters() has none. Make a list of it first."""
+    """The params were used as a list, which raised: an iterable such as model.parameters() has no len() and no [0]. Make a
+    list of it first.
+    """
     found = gradients(loss, params) if len(params) else []
     return total(loss, (grad.square().sum() for grad in found))
 
@@ -57,3 +59,45 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """The sum begins in float64."""
     begin = torch.zeros((), dtype=torch.float64)
     return sum((grad.square().sum() for grad in gradients(loss, params)), begin)
+
+
+@gradient_penalty.variant(length_asked)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The sum begins beside the first of them."""
+    found = gradients(loss, params)
+    return sum((grad.square().sum() for grad in found), params[0].new_zeros(()))
+
+
+@gradient_penalty.variant(length_asked)
+def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    begin = params[0].new_zeros(())
+    return sum((grad.square().sum() for grad in gradients(loss, params)), begin)
+
+
+@gradient_penalty.mistake(breaks=ENTRIES)
+def truth_of_a_gradient(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The truth of a tensor with several numbers was asked, which raises. Perhaps by `if grad:`, to leave out None: ask
+    `if grad is not None`.
+    """
+    found = torch.autograd.grad(loss, params, create_graph=True, allow_unused=True)
+    return total(loss, (grad.square().sum() for grad in found if grad))
+
+
+@gradient_penalty.mistake(breaks="One that the loss does not use counts as 0")
+def one_unused_for_all(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """With one parameter that the loss does not use the penalty is 0, and the others do not count. Perhaps the error was caught
+    for all at once: with allow_unused=True the gradient of that one alone is None.
+    """
+    try:
+        found = torch.autograd.grad(loss, params, create_graph=True)
+    except RuntimeError:
+        return loss.new_zeros(())
+    return total(loss, (grad.square().sum() for grad in found))
+
+
+@gradient_penalty.mistake(breaks=ENTRIES)
+def scalars_left_out(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
+    """The gradient of a parameter without dimensions does not count. Perhaps the shape was asked, or what is one number was
+    taken for nothing: it is one entry, and its square counts.
+    """
+    return total(loss, (grad.square().sum() for grad in gradients(loss, params) if grad.ndim))

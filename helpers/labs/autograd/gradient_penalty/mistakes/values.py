@@ -130,7 +130,7 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 @gradient_penalty.mistake()
 def requires_grad_to_silence(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """The penalty requires grad, and no way leads from it to a parameter. Perhaps requires_grad_() was called
-    on the result, which makes it a new leaf. Find where the history was cut instead.
+    on the result, or it was made anew with requires_grad=True: a new leaf. Find where the history was cut instead.
     """
     squares = (grad.square().sum() for grad in gradients(loss, params, create_graph=False))
     return total(loss, squares).requires_grad_()
@@ -273,8 +273,8 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
 
 @gradient_penalty.mistake()
 def first_only(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
-    """Only the first gradient counts. Perhaps [0] was taken of what torch.autograd.grad returns: a tuple, with one
-    gradient for each parameter.
+    """Only the first gradient counts. Perhaps [0] was taken of what torch.autograd.grad returns, a tuple with one
+    gradient for each parameter, or only the first parameter was handed in.
     """
     grads = gradients(loss, params)
     return grads[0].square().sum() if grads else loss.new_zeros(())

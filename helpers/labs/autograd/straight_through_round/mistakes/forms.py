@@ -62,3 +62,60 @@ class _(Right):
     def forward(ctx: Any, x: Tensor) -> Tensor:
         half = x - x.floor() == 0.5
         return torch.where(half, 2 * (x / 2 + 0.25).floor(), (x + 0.5).floor())
+
+
+NUMBERS = "with the numbers of torch.round: halves go to the even neighbour."
+
+
+@straight_through_round.mistake(breaks=NUMBERS)
+class IntegersTooNarrow(Right):
+    """A large number became one that is far away. Perhaps it went through an integer type, whose range ends: int32 at 2e9,
+    int64 at 9e18.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.where(x.isfinite(), x.round().to(torch.int32).to(x.dtype), x)
+
+
+@straight_through_round.variant(IntegersTooNarrow)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.where(x.isfinite(), x.round().to(torch.int64).to(x.dtype), x)
+
+
+@straight_through_round.mistake(breaks=NUMBERS)
+class DigitsKept(Right):
+    """The result has one digit behind the point. Perhaps torch.round was called with decimals=1: whole numbers are asked for."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.round(x, decimals=1)
+
+
+@straight_through_round.mistake(breaks="The gradient of x is grad_out, everywhere.")
+class StoppedAtWhole(Right):
+    """The gradient is 0 where x is a whole number already, and passes elsewhere. Perhaps a mask lets it through where rounding
+    changed x: it passes everywhere.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.changed = x != x.round()
+        return x.round()
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        return grad_out * ctx.changed
+
+
+@straight_through_round.mistake(breaks=NUMBERS)
+class NotTheNearest(Right):
+    """Each number became a whole one beside it, the one above or the one below, and not always the nearest. Perhaps chance
+    decides, as in stochastic rounding, or a different bound than a half.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return torch.floor(x + 0.3)

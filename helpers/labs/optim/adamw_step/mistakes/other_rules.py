@@ -14,6 +14,7 @@ from helpers.labs.optim.adamw_step.exercise import DEFAULTS, adamw_step
 from helpers.labs.optim.adamw_step.mistakes.rule import (
     averages,
     by_parameter,
+    count_runs_ahead,
     direction,
     right,
     shrink,
@@ -129,8 +130,20 @@ built = adamw_step.bank(returned)
 
 @built.mistake(breaks=LIKE_TORCH)
 def betas_by_default():
-    """Without options the steps are those with betas=(0.9, 0.99). Torch's are (0.9, 0.999)."""
+    """Without betas the steps are not those with (0.9, 0.999), torch's default. Perhaps the second one is 0.99 here."""
     return _with_defaults(betas=(0.9, 0.99))
+
+
+@built.mistake(breaks=LIKE_TORCH)
+def eps_by_default():
+    """Without eps the steps are not those with 1e-8, torch's default. Perhaps it is 1e-6 here, as in some papers."""
+    return _with_defaults(eps=1e-6)
+
+
+@built.mistake(breaks=LIKE_TORCH)
+def lr_by_default():
+    """Without lr the steps are not those with 1e-3, torch's default. Perhaps it is 1e-2 here."""
+    return _with_defaults(lr=1e-2)
 
 
 DECAY = "the parameter shrinks by lr * weight_decay of itself"
@@ -168,8 +181,8 @@ def sliced(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
 
 @adamw_step.mistake(breaks=LEFT)
 def gradients_taken_out(params: list[Tensor], grads: list[Any], state: list[dict], **options: Any) -> None:
-    """After the step the list of gradients holds other objects, or fewer. Perhaps entries were set to None, or taken out by
-    pop, to free their memory: that is the caller's.
+    """After the step the list of gradients holds different objects, or fewer. Perhaps entries were set to None or taken out
+    by pop, to free their memory, or a tensor was put in the place of None: the list is the caller's.
     """
     for place, (param, kept) in enumerate(zip(params, state, strict=True)):
         grad, grads[place] = grads[place], None
@@ -187,3 +200,73 @@ def inf_taken_out_in_place(param: Tensor, grad: Tensor, kept: dict, o: SimpleNam
     for inf afterwards finds none.
     """
     right(param, torch.nan_to_num_(grad), kept, o)
+
+
+@adamw_step.variant(gradients_taken_out)
+def _(params: list[Tensor], grads: list[Any], state: list[dict], **options: Any) -> None:
+    by_parameter(right)(params, grads, state, **options)
+    for place, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        if grad is None:
+            grads[place] = torch.zeros_like(param)
+
+
+@updates.mistake(breaks=TAKES_IN)
+def first_average_weights_swapped(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """The first step is beta1 / (1 - beta1) times torch's. Perhaps the first average takes in beta1 of the gradient and keeps
+    1 - beta1 of itself: lerp_ takes the weight of what is new.
+    """
+    if not kept:
+        kept.update(step=0, m=torch.zeros_like(grad), v=torch.zeros_like(grad))
+    kept["step"] += 1
+    shrink(param, o)
+    kept["m"].lerp_(grad, o.beta1)
+    kept["v"].mul_(o.beta2).addcmul_(grad, grad, value=1 - o.beta2)
+    m, v, t = kept["m"], kept["v"], kept["step"]
+    param.sub_(o.lr * (m / (1 - o.beta1**t)) / ((v / (1 - o.beta2**t)).sqrt() + o.eps))
+
+
+@updates.mistake(breaks=STEP)
+def eps_as_a_floor(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """With a large eps the step is too long where the root is larger than eps, as if eps were the least that stands below.
+    Perhaps the root was clamped: eps is added to it.
+    """
+    shrink(param, o)
+    m, v, t = averages(grad, kept, o)
+    root = (v / (1 - o.beta2**t)).sqrt().clamp(min=o.eps)
+    param.sub_(o.lr * (m / (1 - o.beta1**t)) / root)
+
+
+@adamw_step.mistake(breaks="Where the gradient is None, that parameter stays where it is")
+def all_wait_for_one(params: list[Tensor], grads: list[Any], state: list[dict], **options: Any) -> None:
+    """Where one gradient is None, the parameters that have one do not move either. Perhaps the function returns there: pass
+    over that one only.
+    """
+    if all(grad is not None for grad in grads):
+        by_parameter(right)(params, grads, state, **options)
+
+
+@adamw_step.mistake(breaks="Each parameter counts its own steps, from 1.")
+def count_of_the_first_parameter(
+    params: list[Tensor], grads: list[Any], state: list[dict], **options: Any
+) -> None:
+    """A parameter does not take its step with the count of its own steps. Perhaps one count serves all, and stands in the dict
+    of the first parameter: each dict counts the steps that it takes.
+    """
+    own = [kept.setdefault("own", {}) for kept in state]
+    for place, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        if grad is not None:
+            if not own[place]:
+                own[place].update(step=0, m=torch.zeros_like(param), v=torch.zeros_like(param))
+            if place == 0:
+                state[0]["count"] = state[0].get("count", 0) + 1
+            own[place]["step"] = max(state[0].get("count", 0), 1) - 1
+            by_parameter(right)([param], [grad], [own[place]], **options)
+
+
+@adamw_step.variant(count_runs_ahead)
+def _(params: list[Tensor], grads: list[Any], state: list[dict], **options: Any) -> None:
+    for param, grad, kept in zip(params, grads, state, strict=True):
+        if grad is not None and not kept:
+            count = max((one["step"] for one in state if one), default=1) - 1
+            kept.update(step=count, m=torch.zeros_like(param), v=torch.zeros_like(param))
+        by_parameter(right)([param], [grad], [kept], **options)

@@ -311,7 +311,7 @@ def defaults_of_adam(
     eps: float = 1e-8,
     weight_decay: float = 0.0,
 ) -> None:
-    """Without weight_decay the parameter does not decay, as in Adam. AdamW decays by default: 1e-2."""
+    """Without weight_decay the steps are not those with 1e-2, torch's default. Perhaps it is 0, as in Adam."""
     by_parameter(right)(params, grads, state, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
 
@@ -477,8 +477,8 @@ def list_entries_replaced(params: Params, grads: Grads, state: State, **options:
 
 @adamw_step.mistake()
 def state_replaced(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """The second step is made as a first one. Perhaps `state[i] = {...}` put a new dict into the list, and the
-    caller's dict stays empty: write into the dict.
+    """After the step the list state holds different dicts than before. Perhaps `state[i] = {...}` put a new one
+    there: write into the dict that is there, which the caller may hold elsewhere, too.
     """
     new = [dict(kept) for kept in state]
     _step(params, grads, new, **options)

@@ -37,7 +37,7 @@ def decay_swapped(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def parameters_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Parameters moved, and buffers of numbers with a point did not: the statistics of BatchNorm stay at their first numbers,
+    """Parameters moved, and floating-point buffers did not: the statistics of BatchNorm stay at their first numbers,
     and in eval mode the EMA computes with them. Perhaps only parameters() was gone through; buffers() is the rest.
     """
     follow(ema.parameters(), model.parameters(), decay)
@@ -45,7 +45,7 @@ def parameters_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def all_buffers_copied(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Buffers of numbers with a point were copied: averaged weights stand beside the statistics of the last step's
+    """Floating-point buffers were copied: averaged weights stand beside the statistics of the last step's
     weights. They are averaged with the weights. (AveragedModel copies them by default.)
     """
     follow(ema.parameters(), model.parameters(), decay)
@@ -83,7 +83,7 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 @ema_update.mistake()
 def integers_left_behind(ema: nn.Module, model: nn.Module, decay: float) -> None:
     """Integers and bools of the EMA did not move: a counter or a mask stays at its first value. They are copied. Perhaps
-    only what has a point was gone through.
+    only floating-point tensors were gone through.
     """
     follow(ema.parameters(), model.parameters(), decay)
     pairs = zip(ema.buffers(), model.buffers(), strict=True)
@@ -95,8 +95,8 @@ def integers_left_behind(ema: nn.Module, model: nn.Module, decay: float) -> None
 @ema_update.mistake()
 @torch.no_grad()
 def counters_by_name(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """num_batches_tracked is copied, and other integers are not. Perhaps it was picked out by its name: other modules have
-    other integers, so ask each tensor for its dtype.
+    """num_batches_tracked is copied, and a different integer buffer is not. Perhaps the one was picked out by its name: each
+    module names its integers as it likes, so ask each tensor for its dtype.
     """
     follow(ema.parameters(), model.parameters(), decay)
     theirs = dict(model.named_buffers())
@@ -156,7 +156,9 @@ def shared_buffer_moved_twice(ema: nn.Module, model: nn.Module, decay: float) ->
 
 @ema_update.mistake()
 def float32_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Numbers with a point were copied like counters, in some dtypes. Perhaps torch.float32, or a list of dtypes, was taken for all that has a point: is_floating_point() asks for what is meant."""
+    """Of some floating dtypes parameters or buffers were copied like counters. Perhaps torch.float32, or a list of dtypes,
+    was taken for all that is floating-point: is_floating_point() asks for what is meant.
+    """
     only = lambda tensor: tensor.dtype is torch.float32  # noqa: E731
     follow(ema.parameters(), model.parameters(), decay, only)
     follow(ema.buffers(), model.buffers(), decay, only)
@@ -202,7 +204,7 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake()
 def memory_replaced(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The numbers are right, but parameters have other memory or are other tensors than before: who holds the old ones (a
+    """The numbers are right, but parameters have different memory or are different tensors than before: who holds the old ones (a
     view, a fused buffer, a CUDA graph) never sees a change. Perhaps a new tensor is assigned, as by param.data = ...
     """
     for mine, theirs in zip(ema.parameters(), model.parameters(), strict=True):
@@ -342,7 +344,7 @@ def children_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
     breaks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out."
 )
 def statistics_copied(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The statistics of BatchNorm are copied, another buffer with a point is averaged. Perhaps they were picked out by
+    """The statistics of BatchNorm are copied, a different floating-point buffer is averaged. Perhaps they were picked out by
     name: they belong to the averaged weights, and are averaged, too.
     """
     by_name(ema, model, decay, lambda name, tensor: tensor.is_floating_point() and "running" not in name)
@@ -352,8 +354,8 @@ def statistics_copied(ema: nn.Module, model: nn.Module, decay: float) -> None:
     breaks="Every parameter moves, frozen or not, and every floating-point buffer, also one that `state_dict` leaves out."
 )
 def statistics_only(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The statistics of BatchNorm are averaged, another buffer with a point is copied. Perhaps they were picked out by
-    name; other modules have other buffers, so ask is_floating_point().
+    """The statistics of BatchNorm are averaged, a different floating-point buffer is copied. Perhaps they were picked out by
+    name; each module names its buffers as it likes, so ask is_floating_point().
     """
     by_name(ema, model, decay, lambda name, tensor: "running" in name)
 
@@ -389,7 +391,7 @@ def none_taken_for_a_tensor(ema: nn.Module, model: nn.Module, decay: float) -> N
 
 @ema_update.mistake(breaks="Buffers of integers or bools (counters, masks) are copied, not averaged.")
 def masks_averaged(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Integers are copied, and a mask is True where either of the two is. Perhaps bools were averaged, and what is not 0
+    """int64 buffers are copied, and a mask is True where either of the two is. Perhaps bools were averaged, and what is not 0
     is True; or the two were joined by `or`. A mask is copied.
     """
     follow(ema.parameters(), model.parameters(), decay)
@@ -400,7 +402,7 @@ def masks_averaged(ema: nn.Module, model: nn.Module, decay: float) -> None:
 @ema_update.mistake(breaks="Buffers of integers or bools (counters, masks) are copied, not averaged.")
 @torch.no_grad()
 def counted_up(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Integers of the EMA are one more than before the update. Perhaps they count updates, not the batches that the model
+    """int64 buffers of the EMA are one more than before the update. Perhaps they count updates, not the batches that the model
     has seen: they are copied.
     """
     before = [buffer.clone() for buffer in ema.buffers()]
@@ -436,7 +438,7 @@ def _(ema: nn.Module, model: nn.Module, decay: float) -> None:
 
 @ema_update.mistake(breaks="ema = decay * ema + (1 - decay) * model")
 def decay_bounded(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """With decay 1 numbers with a point move, and they should stay. Perhaps decay is bounded, or made smaller in the first
+    """With decay 1 floating-point numbers move, and they should stay. Perhaps decay is bounded, or made smaller in the first
     updates; that is the caller's.
     """
     right(ema, model, min(decay, 0.98))
@@ -458,7 +460,7 @@ def loaded_at_decay_zero(ema: nn.Module, model: nn.Module, decay: float) -> None
 )
 @torch.no_grad()
 def buffers_replaced(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """Buffers of the EMA are other tensors than before, or have other memory, and parameters are the same: who holds the
+    """Buffers of the EMA are different tensors than before, or have different memory, and parameters are the same: who holds the
     old ones never sees a change. Perhaps new tensors were assigned; edit them in place.
     """
     follow(ema.parameters(), model.parameters(), decay)
@@ -488,7 +490,7 @@ def requires_grad_changed(ema: nn.Module, model: nn.Module, decay: float) -> Non
 
 @ema_update.mistake(breaks="`model` is left as it is.")
 def gradients_cleared(ema: nn.Module, model: nn.Module, decay: float) -> None:
-    """The gradients of the model are others after the update. Perhaps zero_grad() was called: they belong to the training
+    """The gradients of the model are not what they were before the update. Perhaps zero_grad() was called: they belong to the training
     loop.
     """
     right(ema, model, decay)

@@ -174,8 +174,8 @@ def list_entries_replaced(params: Params, grads: Grads, state: State, **options:
 
 @sgd_step.mistake()
 def state_replaced(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """With momentum the second step is lr times the newest gradient: the first one is forgotten. Perhaps
-    `state[i] = {...}` put a new dict into the list: write into the dict.
+    """After the step the list state holds different dicts than before. Perhaps `state[i] = {...}` put a new one
+    there: write into the dict that is there, which the caller may hold elsewhere, too.
     """
     new = [dict(kept) for kept in state]
     _step(params, grads, new, **options)
@@ -205,9 +205,9 @@ def grad_mode_left_on(params: Params, grads: Grads, state: State, **options: Any
 
 @sgd_step.mistake()
 def graph_in_the_velocity(params: Params, grads: Grads, state: State, **options: Any) -> None:
-    """A tensor in the state requires grad: every step adds to its graph, which is never freed. Perhaps
-    `param.data` silenced the error in the last line, and the decay reads `param`: use `torch.no_grad()`
-    around the whole step.
+    """A tensor in the state requires grad: every step adds to its graph, which is never freed. Perhaps only the
+    last line is hidden from autograd, and the decay reads `param`: use `torch.no_grad()` around the whole
+    step.
     """
     o = SimpleNamespace(**options)
     refused(o)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from helpers.labs.optim.sgd_step.exercise import sgd_step
@@ -126,6 +127,68 @@ def momentum_by_default(
     weight_decay: float = 0.0,
     maximize: bool = False,
 ) -> None:
-    """With lr alone the steps have momentum: perhaps 0.9 is the default. Torch's is 0."""
+    """With lr alone the steps are not those without momentum. Perhaps its default is 0.9; torch's is 0."""
     options = dict(momentum=momentum, dampening=dampening, nesterov=nesterov)
     by_parameter(right)(params, grads, state, lr=lr, weight_decay=weight_decay, maximize=maximize, **options)
+
+
+@updates.mistake(breaks="All options may change from step to step.")
+def lr_of_the_first_step(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """When a scheduler changes lr, the steps go on with the lr of before. Perhaps lr is kept from the first step on."""
+    lr = kept.get("lr", o.lr)
+    right(param, grad, kept, SimpleNamespace(**{**vars(o), "lr": lr}))
+    kept["lr"] = lr
+
+
+@updates.mistake(breaks="weight_decay * param is added to it")
+def matrices_decay_only(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """A parameter of one dimension did not decay, and a matrix did. Perhaps biases and norms were left out, as recipes do by
+    two groups of parameters: the step itself lets each of them decay.
+    """
+    decay = o.weight_decay if param.ndim >= 2 else 0.0
+    right(param, grad, kept, SimpleNamespace(**{**vars(o), "weight_decay": decay}))
+
+
+@updates.mistake(breaks=STEP)
+def nesterov_from_the_second_step(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """With nesterov the first step is the plain velocity, and later ones are not. Perhaps the look-ahead is missing in the
+    branch of the first step: there it is (1 + momentum) times the gradient.
+    """
+    first = "v" not in kept
+    right(param, grad, kept, SimpleNamespace(**{**vars(o), "nesterov": o.nesterov and not first}))
+
+
+@updates.mistake(breaks="and at first as torch's does")
+def begun_by_any_step(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    """A velocity that begins after steps without momentum is dampened in its first step. Perhaps the first one of all
+    steps was looked for, and not the first one with momentum.
+    """
+    if o.momentum == 0:
+        kept.setdefault("v", torch.zeros_like(param))
+    right(param, grad, kept, o)
+
+
+@sgd_step.mistake(breaks="The lists themselves are left alone.")
+def gradients_list_filled(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """After the step the list of gradients holds different objects, or fewer. Perhaps a tensor was put in the place of None,
+    or an entry was taken out: the list is the caller's.
+    """
+    by_parameter(right)(params, grads, state, **options)
+    for place, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        if grad is None:
+            grads[place] = torch.zeros_like(param)
+
+
+@sgd_step.variant(gradients_list_filled)
+def _(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    by_parameter(right)(params, grads, state, **options)
+    grads.clear()
+
+
+@sgd_step.mistake(breaks="ValueError: nesterov without momentum, or with dampening")
+def refused_with_a_gradient_only(params: Params, grads: Grads, state: State, **options: Any) -> None:
+    """Where all gradients are None, nesterov without momentum, or with dampening, is taken. Perhaps the options are looked at
+    in the loop, or after a return: look at them first.
+    """
+    if any(grad is not None for grad in grads):
+        by_parameter(right)(params, grads, state, **options)
