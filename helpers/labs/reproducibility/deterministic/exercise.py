@@ -389,20 +389,6 @@ def nothing_else(answer: Answer, trial: Trial) -> None:
         f"os.environ[{CUBLAS!r}]",
         "os.environ['TORCHINDUCTOR_CACHE_DIR']",
     )
-    for (words, switches_are), started in itertools.product(STATES.items(), (True, False)):
-        with switches_are(), gpus(2, started=started) as pretended:
-            before = global_state(but) | on_gpus(pretended)
-            with block_of(answer, trial):
-                inside = global_state(but) | on_gpus(pretended)
-            if not started:
-                began = {"CUDA has started": pretended.started}
-                pretended.start()  # where a seed was left for later, it is used now
-            after = global_state(but) | on_gpus(pretended)
-            if not started:
-                before, inside, after = before | {"CUDA has started": False}, inside | began, after | began
-        trial.given(f"before the block: {words}; two GPUs, CUDA {'has' if started else 'has not'} started")
-        _require_unchanged(trial, "Inside the block", before, inside, words)
-        _require_unchanged(trial, "After the block", before, after, words)
     for ending in (None, Stop("raised inside the block")):
         turn_all()
         trial.given("a block that draws numbers and turns other switches" + (" and raises" if ending else ""))
@@ -414,6 +400,22 @@ def nothing_else(answer: Answer, trial: Trial) -> None:
             if ending:
                 raise ending
         _require_unchanged(trial, "By the end of the block", left, global_state(but), str(ending))
+    for (words, switches_are), started in itertools.product(STATES.items(), (True, False)):
+        with switches_are(), gpus(2, started=started) as pretended:
+            before = global_state(but) | on_gpus(pretended)
+            with block_of(answer, trial):
+                inside = global_state(but) | on_gpus(pretended)
+            if not started:
+                began = {"CUDA has started": pretended.started}
+                pretended.start()  # where a seed was left for later, it is used now
+            after = global_state(but) | on_gpus(pretended)
+            if not started:
+                before, inside, after = before | {"CUDA has started": False}, inside | began, after | began
+        trial.given(
+            f"before the block: {words}; two pretended GPUs, CUDA {'has' if started else 'has not'} started"
+        )
+        _require_unchanged(trial, "Inside the block", before, inside, words)
+        _require_unchanged(trial, "After the block", before, after, words)
 
 
 def on_gpus(pretended: Gpus) -> dict[str, Any]:
