@@ -398,7 +398,9 @@ def refusal(path: Path) -> str:
     except Exception as error:
         text = str(error)
         line = next((line.strip() for line in text.splitlines() if "GLOBAL" in line), text[:200])
-        return line.partition(". Please")[0][:200]  # what follows tells how to allow it, which a file from a stranger forbids
+        return line.partition(". Please")[0][
+            :200
+        ]  # what follows tells how to allow it, which a file from a stranger forbids
     finally:
         torch.serialization.add_safe_globals(allowed)
     return ""
