@@ -389,17 +389,6 @@ def nothing_else(answer: Answer, trial: Trial) -> None:
         f"os.environ[{CUBLAS!r}]",
         "os.environ['TORCHINDUCTOR_CACHE_DIR']",
     )
-    for ending in (None, Stop("raised inside the block")):
-        turn_all()
-        trial.given("a block that draws numbers and turns other switches" + (" and raises" if ending else ""))
-        with contextlib.suppress(Stop), block_of(answer, trial):
-            random.random(), np.random.rand(), torch.rand(())
-            torch.set_num_threads(4)
-            torch.set_float32_matmul_precision("highest")
-            left = global_state(but)
-            if ending:
-                raise ending
-        _require_unchanged(trial, "By the end of the block", left, global_state(but), str(ending))
     for (words, switches_are), started in itertools.product(STATES.items(), (True, False)):
         with switches_are(), gpus(2, started=started) as pretended:
             before = global_state(but) | on_gpus(pretended)
@@ -416,6 +405,17 @@ def nothing_else(answer: Answer, trial: Trial) -> None:
         )
         _require_unchanged(trial, "Inside the block", before, inside, words)
         _require_unchanged(trial, "After the block", before, after, words)
+    for ending in (None, Stop("raised inside the block")):
+        turn_all()
+        trial.given("a block that draws numbers and turns other switches" + (" and raises" if ending else ""))
+        with contextlib.suppress(Stop), block_of(answer, trial):
+            random.random(), np.random.rand(), torch.rand(())
+            torch.set_num_threads(4)
+            torch.set_float32_matmul_precision("highest")
+            left = global_state(but)
+            if ending:
+                raise ending
+        _require_unchanged(trial, "By the end of the block", left, global_state(but), str(ending))
 
 
 def on_gpus(pretended: Gpus) -> dict[str, Any]:

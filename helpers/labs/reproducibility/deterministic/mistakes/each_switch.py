@@ -501,15 +501,3 @@ def _() -> Iterator[None]:
         yield
     finally:
         turn(before | {"cudnn.deterministic": False})
-
-
-@deterministic.variant(turned_off_what_was_on)
-@contextlib.contextmanager
-def _() -> Iterator[None]:
-    """Only fill_uninitialized_memory is."""
-    before = switches()
-    turn(ON)
-    try:
-        yield
-    finally:
-        turn(before | {"fill_uninitialized_memory": True})
