@@ -58,7 +58,7 @@ def stride_too_small(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def stride_without_seed(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Runs with different seeds look alike. Perhaps the key is epoch * 1000 + index, which holds no seed."""
+    """Runs whose seeds differ by 1 look alike. Perhaps the key is epoch * 1000 + index, which holds no seed."""
     return torch.Generator().manual_seed(epoch * 1000 + index)
 
 
@@ -160,7 +160,7 @@ def fresh_entropy(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def never_seeded(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Whatever the arguments, the same numbers come. Perhaps the generator was never seeded: torch.Generator() starts from the
+    """With seed, epoch or index larger by 1 the same numbers come. Perhaps the generator was never seeded: torch.Generator() starts from the
     same constant each time.
     """
     return torch.Generator()
@@ -168,21 +168,19 @@ def never_seeded(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def seed_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The seed decides nothing: five runs with five seeds see the same augmentation. Perhaps it is not in the key."""
+    """Runs with a seed and with the next one see the same augmentation. Perhaps the seed is not in the key."""
     return _filled(np.random.SeedSequence((epoch, index)).generate_state(624))
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def epoch_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The epoch decides nothing: each sample is augmented once and for all, in the same way in each epoch. Perhaps it is not in
-    the key.
-    """
+    """A sample is augmented in the same way in an epoch and in the next one. Perhaps the epoch is not in the key."""
     return _filled(np.random.SeedSequence((seed, index)).generate_state(624))
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def index_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The index decides nothing: all samples of an epoch get the same noise. Perhaps it is not in the key."""
+    """A sample and the next one get the same noise. Perhaps the index is not in the key."""
     return _filled(np.random.SeedSequence((seed, epoch)).generate_state(624))
 
 
