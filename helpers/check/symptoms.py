@@ -5,6 +5,7 @@ These are guesses in words for the report; they never decide a verdict.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import torch
@@ -71,12 +72,14 @@ def _of_places(g: torch.Tensor, w: torch.Tensor) -> str:
 def of_list(got: Any, want: Any) -> str:
     """A sentence about two short lists of plain values of one length, or ""."""
     try:
-        if sorted(got) == sorted(want):
-            return "The items are the expected ones, in a different order."
-        if len(set(got)) == 1 and len(set(want)) > 1:
-            return "Every item is the same."
-    except TypeError:
-        pass
+        # With their types: a tensor of one element, a NumPy number or a bool equals an int, and is not the expected item.
+        have, need = (Counter((type(item), item) for item in items) for items in (got, want))
+    except TypeError:  # a list among them, say
+        return ""
+    if have == need:
+        return "The items are the expected ones, in a different order."
+    if len(have) == 1 and len(need) > 1:
+        return "Every item is the same."
     return ""
 
 

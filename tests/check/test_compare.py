@@ -107,3 +107,20 @@ def test_repr_that_raises_recurses_or_is_huge_does_no_harm() -> None:
 def test_a_replaced_torch_function_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "isclose", lambda *args, **kwargs: torch.ones((), dtype=torch.bool))
     assert difference(T([1.0]), T([2.0]))
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "symptom"),
+    [
+        ([2, 0, 1], [0, 1, 2], "The items are the expected ones, in a different order."),
+        ([1, 1], [1, 2], "Every item is the same."),
+        ([T([0]), T([1]), T([2])], [0, 1, 2], ""),  # each equals its item, in the same order
+        ([T([1, 2]), T([3, 4])], [0, 1], ""),
+        ([np.int64(1), np.int64(0)], [0, 1], ""),
+        ([True, 0], [0, 1], ""),
+        ([1, True], [1, 2], ""),
+        ([[0], [1]], [0, 1], ""),
+    ],
+)
+def test_items_are_called_the_expected_ones_only_if_they_are(got: Any, want: Any, symptom: str) -> None:
+    assert difference(got, want).symptom == symptom

@@ -400,7 +400,9 @@ def nothing_else(answer: Answer, trial: Trial) -> None:
             after = global_state(but) | on_gpus(pretended)
             if not started:
                 before, inside, after = before | {"CUDA has started": False}, inside | began, after | began
-        trial.given(f"before the block: {words}; two GPUs, CUDA {'has' if started else 'has not'} started")
+        trial.given(
+            f"before the block: {words}; two pretended GPUs, CUDA {'has' if started else 'has not'} started"
+        )
         _require_unchanged(trial, "Inside the block", before, inside, words)
         _require_unchanged(trial, "After the block", before, after, words)
     for ending in (None, Stop("raised inside the block")):

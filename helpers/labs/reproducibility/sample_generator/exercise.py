@@ -23,6 +23,7 @@ from helpers.labs.reproducibility.sample_generator.keys import (
     strides_from,
 )
 from helpers.labs.reproducibility.seed_everything.exercise import GLOBAL, stirred
+from helpers.labs.reproducibility.shared.forks import in_a_fork
 from helpers.labs.reproducibility.shared.machines import elsewhere, worker
 from helpers.ranks.pretended import as_rank
 
@@ -181,6 +182,20 @@ def _(answer: Any, trial: Trial) -> None:
             got=str(again),
             observed=word,
         )
+    new = trial.random.randrange(200, 250), trial.random.randrange(50, 90), trial.random.randrange(1000, 2000)
+    trial.given(f"(seed, epoch, index) = {new}, made in two processes; one of them makes other keys first")
+    first = [(new[0] - 1, new[1] - 1, new[2] - 1), *(raised(new, at, -1) for at in range(3))]
+    alone, later = (
+        in_a_fork(lambda keys=keys: [draws(made(answer, trial, each)) for each in keys])[-1]
+        for keys in ([new], [*first, new])
+    )
+    trial.true(
+        alone == later,
+        "In the process that made other keys first, the generator of the same sample draws other numbers.",
+        expected=f"{alone} in both",
+        got=f"{later} there",
+        observed="in a process that made other keys first",
+    )
 
 
 def swayed(answer: Callable[..., Any], trial: Trial, key: Key) -> tuple[str, tuple, tuple] | None:
@@ -245,7 +260,9 @@ def float64_by_default() -> Iterator[None]:
     asks="Seeds to 255, epochs to 100 and indices to 50,000 are accepted.",
 )
 def _(answer: Any, trial: Trial) -> None:
-    trial.given("seeds 0 and 255, epochs 0 and 100, indices 0 and 50,000, in every combination")
+    # One number at its bound at a time: the report shows which is refused.
+    for at, most in enumerate(REQUIRED):
+        made(answer, trial, raised((1, 1, 1), at, most - 1))
     for key in itertools.product(*((most, 0) for most in REQUIRED)):
         made(answer, trial, key)
 
@@ -274,7 +291,9 @@ def _(answer: Any, trial: Trial) -> None:
         trial.fail(
             f"With a different {' or '.join(ignored)} {same}.{cut}",
             expected="a different stream for every seed, epoch and index",
-            got=f"{numbers}, the first two draws of both",
+            got=f"the same draws, up to draw {min(places) + 2}"
+            if places
+            else f"{numbers}, the first two draws of both",
             observed=(ignored, bool(cut), bool(places)),
         )
 
@@ -482,7 +501,8 @@ def _(answer: Any, trial: Trial) -> None:
 )
 def _(answer: Any, trial: Trial) -> None:
     key = tuple(2 ** ((most_accepted(answer, trial, at) + 1).bit_length() - 1) - 1 for at in range(3))
-    trial.given(f"(seed, epoch, index) = {key}")
+    in_words = ", ".join(f"2**{number.bit_length()} - 1" for number in key)
+    trial.given(f"(seed, epoch, index) = ({in_words})")
     if sum(number.bit_length() for number in key) <= 32:
         return
     if first_draws(answer, trial, key) is None or swayed(answer, trial, key):
@@ -495,8 +515,8 @@ def _(answer: Any, trial: Trial) -> None:
     cut = seed == given and seed >= 2**32
     trial.fail(
         (_cut(seed).strip() if cut else f"The generator is that of manual_seed({seed}), a seed of 32 bits.")
-        + " Many more keys are accepted than there are such seeds, so two of some 100,000 samples share a stream (the "
-        "birthday rule).",
+        + " Many more keys are accepted than there are such seeds. (If they are drawn as if by chance, two of some 100,000 "
+        "samples share a stream: the birthday rule.)",
         expected="a generator whose whole state is filled, or ValueError for what is beyond a bound",
         got="a generator with one of 2**32 seeds, and "
         + " times ".join(f"2**{number.bit_length()}" for number in key)

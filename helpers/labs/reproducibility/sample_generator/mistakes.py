@@ -50,14 +50,15 @@ def product_of_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
 @sample_generator.mistake(breaks="Two keys get two streams")
 def stride_too_small(seed: int, epoch: int, index: int) -> torch.Generator:
     """Keys share a stream where the epoch is larger and the index smaller. Perhaps the key is epoch * n +
-    index, which tells only n samples apart, or the bits of a large index run into those of the epoch.
+    index, which tells only n samples apart, or the bits of a large index run into those of the epoch, or the
+    numbers are multiplied.
     """
     return torch.Generator().manual_seed(seed * 1_000_003 + epoch * 1000 + index)
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def stride_without_seed(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Runs with different seeds look alike. Perhaps the key is epoch * 1000 + index, which holds no seed."""
+    """Runs whose seeds differ by 1 look alike. Perhaps the key is epoch * 1000 + index, which holds no seed."""
     return torch.Generator().manual_seed(epoch * 1000 + index)
 
 
@@ -72,8 +73,8 @@ def few_streams(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="who accepts more keys needs more streams")
 def key_cut_by_manual_seed(seed: int, epoch: int, index: int) -> torch.Generator:
-    """manual_seed was given more than 32 bits, perhaps a good hash, and a CPU generator keeps 32 of them. However well
-    they are mixed, some of many samples meet.
+    """manual_seed was given more than 32 bits, perhaps a good hash, and a CPU generator keeps 32 of them. More keys
+    are accepted than there are such seeds: however well they are mixed, some meet.
     """
     digest = hashlib.sha256(f"{seed},{epoch},{index}".encode()).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest[:8]))
@@ -81,8 +82,8 @@ def key_cut_by_manual_seed(seed: int, epoch: int, index: int) -> torch.Generator
 
 @sample_generator.mistake(breaks="who accepts more keys needs more streams")
 def key_of_32_bits(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Two of many keys share a stream. Perhaps a hash of 32 bits stands there: there are 2**32 streams then
-    at most, and some 100,000 samples suffice for the first pair.
+    """Keys share the seeds of 32 bits, of which there are 2**32. Perhaps a hash of 32 bits stands there: some 100,000
+    samples then suffice for the first pair with one stream.
     """
     digest = hashlib.sha256(f"{seed},{epoch},{index}".encode()).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest[:4]))
@@ -159,7 +160,7 @@ def fresh_entropy(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def never_seeded(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Whatever the arguments, the same numbers come. Perhaps the generator was never seeded: torch.Generator() starts from the
+    """With seed, epoch or index larger by 1 the same numbers come. Perhaps the generator was never seeded: torch.Generator() starts from the
     same constant each time.
     """
     return torch.Generator()
@@ -167,21 +168,19 @@ def never_seeded(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def seed_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The seed decides nothing: five runs with five seeds see the same augmentation. Perhaps it is not in the key."""
+    """Runs with a seed and with the next one see the same augmentation. Perhaps the seed is not in the key."""
     return _filled(np.random.SeedSequence((epoch, index)).generate_state(624))
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def epoch_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The epoch decides nothing: each sample is augmented once and for all, in the same way in each epoch. Perhaps it is not in
-    the key.
-    """
+    """A sample is augmented in the same way in an epoch and in the next one. Perhaps the epoch is not in the key."""
     return _filled(np.random.SeedSequence((seed, index)).generate_state(624))
 
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def index_forgotten(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The index decides nothing: all samples of an epoch get the same noise. Perhaps it is not in the key."""
+    """A sample and the next one get the same noise. Perhaps the index is not in the key."""
     return _filled(np.random.SeedSequence((seed, epoch)).generate_state(624))
 
 
@@ -248,7 +247,9 @@ def time_in_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Seeds to 255, epochs to 100 and indices to 50,000 are accepted")
 def bound_too_low(seed: int, epoch: int, index: int) -> torch.Generator:
-    """A key is refused that every answer has to accept. Perhaps the bound itself is left out: `<` where `<=` is meant."""
+    """A key is refused that every answer has to accept. Perhaps the bound itself is left out: `<` where `<=` is meant. Or
+    a number has too few bits: 50,000 needs 16.
+    """
     if not (seed < 255 and epoch < 100 and index < 50_000):
         raise ValueError("too large")
     return torch.Generator().manual_seed(seed << 23 | epoch << 16 | index)
@@ -519,7 +520,7 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="Two keys get two streams")
 def index_cut(seed: int, epoch: int, index: int) -> torch.Generator:
-    """Samples of one epoch share a stream, and no others do. Perhaps not all of the index counts: a remainder of it, its
+    """Samples of one epoch share a stream, and of the keys tried here no others do. Perhaps not all of the index counts: a remainder of it, its
     last bits, or a limit.
     """
     return _filled(np.random.SeedSequence((seed, epoch, index % 2**16)).generate_state(624))
@@ -552,3 +553,41 @@ def _(seed: int, epoch: int, index: int) -> torch.Generator:
     generator = torch.Generator().manual_seed(seed * 101 + epoch)
     torch.empty(index, dtype=torch.int64, device="cpu").random_(generator=generator)
     return generator
+
+
+@sample_generator.variant(bound_too_high)
+def _(seed: int, epoch: int, index: int) -> torch.Generator:
+    if seed > 2**8 or epoch >= 2**7 or index >= 2**17:
+        raise ValueError("too large")
+    return torch.Generator().manual_seed(seed << 24 | epoch << 17 | index)
+
+
+@sample_generator.mistake(breaks="and of nothing else")
+def numbered_as_they_come(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Which stream a key gets depends on the keys that were asked for before. Perhaps each new key gets the next number: a
+    worker that loads other samples first then counts in a different way.
+    """
+    number = _NUMBERS.setdefault((seed, epoch, index), len(_NUMBERS))
+    return _filled(np.random.SeedSequence(number).generate_state(624))
+
+
+_NUMBERS: dict[tuple[int, int, int], int] = {}
+
+
+@sample_generator.mistake(breaks="Two keys get two streams")
+def seed_and_epoch_cut_off(seed: int, epoch: int, index: int) -> torch.Generator:
+    """Neither seed nor epoch counts, since a CPU generator keeps the low 32 bits of what manual_seed is given. Perhaps the three
+    were packed side by side into 64 bits, with the index last.
+    """
+    return torch.Generator().manual_seed((seed << 56 | epoch << 40 | index) % 2**64)
+
+
+@sample_generator.mistake(breaks="which have no stretch in common")
+def streams_begin_alike(seed: int, epoch: int, index: int) -> torch.Generator:
+    """The streams of some keys begin alike, and part later. Perhaps only a few of the 624 words of the state depend on the key,
+    and the first draws are made without them.
+    """
+    words = np.random.RandomState(0).get_state()[1].astype(np.uint64)
+    for at, number in enumerate((seed, epoch, index)):
+        words[1 + 2 * at], words[2 + 2 * at] = number & 0xFFFFFFFF, number >> 32
+    return _filled(words)

@@ -60,8 +60,9 @@ ONE_STEP = (
 
 
 def described(description: list[str]) -> str:
-    """The first faults as one text."""
-    return "; ".join(description[:4]) + ("; ..." if len(description) > 4 else "")
+    """The first faults as one text; those of the run's own counters are short, and come first."""
+    texts = sorted(description, key=lambda text: not text.startswith("run."))
+    return "; ".join(texts[:4]) + (f"; and {len(texts) - 4} more" if len(texts) > 4 else "")
 
 
 @save_run.property(
@@ -81,7 +82,7 @@ def leaves_the_run(answer: Any, trial: Trial) -> None:
             message = whole.fault(run, done)
         trial.true(
             not message,
-            f"After save_run, in the run that was saved: {described(message)}.",
+            "After save_run the run that was saved is not as it would be without the save.",
             expected="a run that trains on as if it had not been saved",
             got=described(message),
             observed=without_numbers(message),
@@ -119,8 +120,8 @@ def after_one_interruption(answer: Any, trial: Trial, done: int) -> None:
         message = whole.fault(run, done, before)
     trial.true(
         not message,
-        f"After resume_run: {described(message)}. So the batches that follow are not those of the uninterrupted run.",
-        expected="the same samples, the same losses and the same weights, to the last bit",
+        "After resume_run the run does not stand where the saved run stood, or does not go on as it does.",
+        expected="each part of the run as in the uninterrupted one, there and later, to the last bit",
         got=described(message),
         observed=without_numbers(message),
     )
@@ -234,7 +235,7 @@ def in_a_fresh_process(answer: Any, trial: Trial) -> None:
         trial.given(f"a run that is saved {place(done)}, and resumed in a new process")
         trial.true(
             not description,
-            f"In the new process: {described(description)}.",
+            "In the new process the run does not stand where the saved run stood, or does not go on as it does.",
             expected="a run that goes on as if nothing had interrupted it, with nothing but the file",
             got=described(description),
             observed=[without_numbers(texts) for texts in found],
@@ -310,7 +311,8 @@ def again_and_again(answer: Any, trial: Trial) -> None:
         message = whole.fault(run, 2 * EPOCH + 1)
     trial.true(
         not message,
-        f"After {restarts} restarts: {described(message)}. A resumed run did not carry all that the next save needs.",
+        f"After {restarts} restarts the run is not as the uninterrupted one. A resumed run did not carry all that the next "
+        "save needs.",
         expected="a resumed run that holds all that a run holds, run.epoch_start and run.batch included",
         got=described(message),
         observed=without_numbers(message),
@@ -395,7 +397,10 @@ def refusal(path: Path) -> str:
         torch.load(path, weights_only=True)
     except Exception as error:
         text = str(error)
-        return next((line.strip() for line in text.splitlines() if "GLOBAL" in line), text[:200])[:200]
+        line = next((line.strip() for line in text.splitlines() if "GLOBAL" in line), text[:200])
+        return line.partition(". Please")[0][
+            :200
+        ]  # what follows tells how to allow it, which a file from a stranger forbids
     finally:
         torch.serialization.add_safe_globals(allowed)
     return ""

@@ -207,7 +207,7 @@ def _is_by_address(answer: Any, trial: Trial, base: int, circumstances: dict[str
     "over 120 epochs with 5 workers no two workers draw the same noise", asks=DIFFERS, changes=ANYTHING
 )
 def _(answer: Any, trial: Trial) -> None:
-    trial.given("120 epochs with 5 workers")
+    trial.given(f"120 epochs with 5 workers, the first of them with {MANY}")
     bases = base_seeds(trial, 120)
     pairs, shifted = in_a_fork(lambda: meetings(answer, trial, bases))
     if len(pairs) < 2:  # a seed of 31 bits may meet another one by chance, once
@@ -219,10 +219,12 @@ def _(answer: Any, trial: Trial) -> None:
         return
     same_worker = Counter(pair[1] for pair, kind in pairs.items() if kind == "same worker")
     same_epoch = Counter((pair[1], pair[3]) for pair, kind in pairs.items() if kind == "same epoch")
+    workers = {worker for pair in pairs for worker in pair[1::2]}
     trial.fail(
         f"Worker {id} of epoch {epoch} and worker {other_id} of epoch {other_epoch} draw the same numbers"
         + (", one of them some draws later." if shifted else ".")
-        + f" They are not the only such pair: {len(pairs)} were found.",
+        + f" They are not the only such pair: {len(pairs)} were found"
+        + (f", each of worker {id} in two epochs." if len(workers) == 1 else "."),
         expected="streams that have no number in common",
         got=f"the first begins {_shown(one)}, the second {_shown(other)}",
         observed=(

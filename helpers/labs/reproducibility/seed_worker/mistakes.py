@@ -26,7 +26,9 @@ def worker_id_is_the_seed(worker_id: int) -> None:
 
 @seed_worker.mistake(breaks="differ between workers and between epochs")
 def constant_seed(worker_id: int) -> None:
-    """Every worker draws the same noise in every epoch: augmentation that augments nothing. Perhaps the seed is a constant."""
+    """Every worker draws the same noise in every epoch: augmentation that augments nothing. Perhaps the seed is a constant, or
+    something that all workers have in common, as an address: id() is the same in each fork.
+    """
     get_worker_info().dataset.rng = np.random.default_rng(42)
 
 

@@ -21,7 +21,7 @@ def data_loader_inside(*args: Any, **options: Any) -> Iterator[Any]:
 @loaders.mistake()
 class BatchSamplerBesideOthers(Serial):
     """batch_sampler beside an argument that it takes the place of was taken: batch_size, shuffle, sampler or drop_last.
-    One of the two silently wins. Each of the four is to be tested, and an empty sampler is one, too.
+    Perhaps one of the two silently wins. Each of the four is to be tested, and an empty sampler is one, too.
     """
 
     def forbidden(self) -> Iterator[bool]:
@@ -68,8 +68,8 @@ class _(Serial):
 
 @loaders.mistake()
 class SamplerBesideShuffle(Serial):
-    """sampler beside shuffle=True was taken: two arguments decide the order, and one of them silently wins. Perhaps the
-    test is `if sampler and shuffle`, and an empty sampler passes.
+    """sampler beside shuffle=True was taken: two arguments decide the order, and perhaps one of them silently wins.
+    Perhaps nothing tests it, or `if sampler and shuffle` does, which an empty sampler passes.
     """
 
     forbidden = _without(1)
@@ -102,8 +102,8 @@ class _(Serial):
 
 @loaders.mistake()
 class StreamNotRefused(Serial):
-    """An IterableDataset has an order of its own. shuffle=True, a sampler or a batch_sampler beside one was taken: it does
-    nothing, and nobody knows. An empty sampler is one, too.
+    """An IterableDataset has an order of its own. shuffle=True, a sampler or a batch_sampler beside one was taken.
+    Perhaps it does nothing, and nobody knows. An empty sampler is one, too.
     """
 
     forbidden = _without(0)
@@ -131,14 +131,23 @@ class _(Serial):
 
 @loaders.mistake()
 class BatchesOfNothing(Serial):
-    """A batch_size below 1 was not refused by ValueError. BatchSampler refuses it so, but for an
-    IterableDataset perhaps nobody makes one.
+    """A batch_size below 1 was not refused by ValueError. Perhaps by an assert, or that is left to BatchSampler, and for
+    an IterableDataset nobody makes one.
     """
 
     def chosen(self) -> Any:
         if self.batch_size is not None and self.batch_size < 1:
             return itertools.repeat([])
         return super().chosen()
+
+
+@loaders.variant(BatchesOfNothing)
+class _(Serial):
+    """By an assert."""
+
+    def refuse(self) -> None:
+        super().refuse()
+        assert self.batch_size is None or self.batch_size >= 1
 
 
 @loaders.variant(BatchesOfNothing)
@@ -161,8 +170,8 @@ class _(Serial):
 
 @loaders.mistake()
 class WorkersOptionsTaken(Serial):
-    """An option was taken that does nothing without workers (prefetch_factor, persistent_workers), or a negative timeout.
-    prefetch_factor=0 is a value that somebody has given, too: the default is None.
+    """An option was taken that asks for workers: prefetch_factor or persistent_workers. prefetch_factor=0 is a value that
+    somebody has given, too: the default is None.
     """
 
     forbidden = _without(4)
@@ -176,9 +185,9 @@ class _(Serial):
         super().__init__(*args, prefetch_factor=prefetch_factor or None, **options)
 
 
-@loaders.variant(WorkersOptionsTaken)
-class _(Serial):
-    """A negative timeout passes."""
+@loaders.mistake()
+class NegativeTimeoutTaken(Serial):
+    """A negative timeout was taken, and 0 is the least. Perhaps only options that are given without workers are tested."""
 
     def __init__(self, *args: Any, timeout: float = 0, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -262,3 +271,15 @@ class EmptySamplerRefused(Serial):
             and not self.batch_sampler
         ):
             raise ValueError("nothing to sample")
+
+
+@loaders.mistake()
+class BatchSamplerAloneRefused(Serial):
+    """A batch_sampler was refused beside which only arguments stand that do not contradict it. Perhaps since batch_size is not
+    None: that is 1 unless it is given.
+    """
+
+    def refuse(self) -> None:
+        super().refuse()
+        if self.batch_sampler is not None and self.batch_size is not None:
+            raise ValueError("batch_sampler and batch_size")

@@ -355,6 +355,16 @@ class _(TupleOfSamples):
         return super().collate()
 
 
+@loaders.variant(TupleOfSamples)
+class _(Serial):
+    """Of a map-style dataset."""
+
+    def fetched(self, indices: Any) -> Any:
+        samples = super().fetched(indices)
+        paged = getattr(self.dataset, "__getitems__", None) is not None
+        return samples if paged else tuple(samples)
+
+
 @loaders.mistake()
 class FalsyBatchLeftOut(Serial):
     """A batch that is None or 0 was left out, or ended the epoch. What collate_fn gives is the batch, whatever it is."""
@@ -429,141 +439,22 @@ class NoneIsCalled(Serial):
         return super().fetched(indices)
 
 
-# Errors.
-
-
-class _Ends(Serial):
-    """Takes some errors for the end of the epoch."""
-
-    kinds: tuple[type[BaseException], ...] = (Exception,)
-
-    def __iter__(self) -> Iterator[Any]:
-        try:
-            yield from super().__iter__()
-        except ValueError as error:
-            if "exclude" in str(error) or ValueError not in self.kinds and Exception not in self.kinds:
-                raise
-        except self.kinds:
-            return
-
-
 @loaders.mistake()
-class ErrorEndsTheEpoch(_Ends):
-    """An error ended the epoch, and the training loop never heard of it. Perhaps IndexError was taken for the end of the
-    data, or everything was caught.
-    """
-
-
-@loaders.variant(ErrorEndsTheEpoch)
-class _(_Ends):
-    kinds = (IndexError,)
-
-
-@loaders.variant(ErrorEndsTheEpoch)
-class _(_Ends):
-    kinds = (LookupError,)
-
-
-@loaders.mistake()
-class BadSampleSkipped(Serial):
-    """A sample that could not be read was left out in silence: the model trains on less than it was given."""
-
-    def fetched(self, indices: Any) -> list[Any]:
-        if getattr(self.dataset, "__getitems__", None):
-            return super().fetched(indices)
-        samples = []
-        for index in indices:
-            try:
-                samples.append(self.dataset[index])
-            except LookupError:
-                continue
-        return samples
-
-
-@loaders.mistake()
-class ErrorBeforeItsTurn(Serial):
-    """An error came before a batch that had been made before it. Perhaps one batch is made ahead of the one that is handed over:
-    keep an error until its turn.
-    """
-
-    def __iter__(self) -> Iterator[Any]:
-        batches, nothing = super().__iter__(), object()
-        ready = next(batches, nothing)
-        while ready is not nothing:
-            following = next(batches, nothing)
-            yield ready
-            ready = following
-
-
-@loaders.mistake()
-class ShortBatchBeforeAnError(Serial):
-    """Before the error of a stream came a batch of the samples that were left: a short batch is the last of a stream that has
-    ended, and this one has failed.
+class IteratorForEachBatch(Serial):
+    """The batches are right, and iter(dataset) was called several times: a stream that can be read only once then gives other
+    batches. Perhaps once for each batch, and what was read before is read again: call it once an epoch.
     """
 
     def from_stream(self) -> Iterator[Any]:
         if not self.batched:
-            yield from super().from_stream()
+            yield from map(self.collate_fn, self.dataset)
             return
-        failed: list[Exception] = []
-        self.dataset = _until_it_fails(self.dataset, failed)
-        yield from super().from_stream()
-        for error in failed:
-            raise error
-
-
-def _until_it_fails(samples: Iterable[Any], failed: list[Exception]) -> Iterator[Any]:
-    try:
-        yield from samples
-    except Exception as error:
-        failed.append(error)
-
-
-@loaders.mistake()
-class ErrorWrapped(Serial):
-    """The error came as a different one: `except IndexError` around the loop catches it no more."""
-
-    def __iter__(self) -> Iterator[Any]:
-        try:
-            yield from super().__iter__()
-        except Exception as error:
-            raise RuntimeError("loading failed") from error
-
-
-@loaders.mistake()
-class GetitemsErrorHidden(Serial):
-    """An error raised inside of __getitems__ was caught, and other batches came in its place. Perhaps a `try`
-    was to find out whether the dataset has __getitems__, and the samples were read one by one: ask getattr.
-    """
-
-    def fetched(self, indices: Any) -> list[Any]:
-        try:
-            return self.dataset.__getitems__(indices)
-        except (AttributeError, TypeError):
-            return [self.dataset[index] for index in indices]
-
-
-@loaders.variant(GetitemsErrorHidden)
-class _(Serial):
-    """AttributeError only."""
-
-    def fetched(self, indices: Any) -> list[Any]:
-        if getattr(self.dataset, "__getitems__", None) is None:
-            return [self.dataset[index] for index in indices]
-        try:
-            return self.dataset.__getitems__(indices)
-        except AttributeError:
-            return [self.dataset[index] for index in indices]
-
-
-@loaders.variant(GetitemsErrorHidden)
-class _(Serial):
-    """TypeError only."""
-
-    def fetched(self, indices: Any) -> list[Any]:
-        if getattr(self.dataset, "__getitems__", None) is None:
-            return [self.dataset[index] for index in indices]
-        try:
-            return self.dataset.__getitems__(indices)
-        except TypeError:
-            return [self.dataset[index] for index in indices]
+        done = 0
+        for wanted in self.indices:
+            batch = list(itertools.islice(iter(self.dataset), done, done + len(wanted)))
+            if not batch or (self.drop_last and len(batch) < len(wanted)):
+                return
+            done += len(batch)
+            yield self.collate_fn(batch)
+            if len(batch) < len(wanted):
+                return

@@ -350,3 +350,45 @@ class ReadsFarAhead(Serial):
         while ready:
             ready += itertools.islice(batches, 1)
             yield ready.pop(0)
+
+
+@loaders.variant(FalsyIndex)
+class _(Serial):
+    """Single samples: `while index := next(indices, None)`."""
+
+    def from_table(self) -> Iterator[Any]:
+        if not self.batched:
+            self.indices = itertools.takewhile(bool, self.indices)
+        return super().from_table()
+
+
+@loaders.mistake()
+class IndexMadeAnInt(Serial):
+    """An error came for an index that is no number. Perhaps each index is made an int: an index is whatever the dataset
+    takes, a key, too.
+    """
+
+    def fetched(self, indices: Any) -> list[Any]:
+        if getattr(self.dataset, "__getitems__", None) is not None:
+            return super().fetched(indices)
+        return [self.dataset[int(index)] for index in indices]
+
+
+@loaders.variant(IndexMadeAnInt)
+class _(Serial):
+    """Single samples, too."""
+
+    def from_table(self) -> Iterator[Any]:
+        if not self.batched:
+            self.indices = map(int, self.indices)
+        return super().from_table()
+
+
+@loaders.mistake()
+class ShuffledUnlessFalse(Serial):
+    """Without shuffle the samples of a dataset did not come in its order. Perhaps the test is `shuffle is not False`: not
+    given it is None, which asks for nothing.
+    """
+
+    def order(self) -> Iterable[int]:
+        return super().order() if self.shuffle is False else self.shuffled()

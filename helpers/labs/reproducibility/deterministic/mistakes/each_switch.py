@@ -489,3 +489,15 @@ deterministic.variant(only_the_mode)(without("cudnn.deterministic", CUBLAS))
 deterministic.variant(only_the_mode)(without("cudnn.deterministic", CUBLAS, "fill_uninitialized_memory"))
 deterministic.variant(only_the_mode)(without("cudnn.deterministic", CUBLAS, "cudnn.benchmark"))
 deterministic.variant(fill_kept)(without("fill_uninitialized_memory", "cudnn.benchmark"))
+
+
+@deterministic.variant(turned_off_what_was_on)
+@contextlib.contextmanager
+def _() -> Iterator[None]:
+    """Only cudnn.deterministic is set to a constant."""
+    before = switches()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before | {"cudnn.deterministic": False})

@@ -446,3 +446,18 @@ def seeds_gpus() -> Iterator[None]:
         yield
     finally:
         turn(before)
+
+
+@deterministic.mistake(breaks="Nothing else is changed, inside the block or after it")
+@contextlib.contextmanager
+def cuda_started() -> Iterator[None]:
+    """CUDA has started, which nobody asked for: it takes time, and memory on a GPU. Perhaps the states of the GPUs' generators
+    were read, as fork_rng() and torch.cuda.get_rng_state_all() do.
+    """
+    before, states = switches(), torch.cuda.get_rng_state_all()
+    turn(ON)
+    try:
+        yield
+    finally:
+        turn(before)
+        torch.cuda.set_rng_state_all(states)

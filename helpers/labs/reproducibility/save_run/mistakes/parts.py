@@ -43,7 +43,7 @@ def scheduler_forgotten():
 
 @pairs.mistake(breaks="its next batch is the saved run's next batch")
 def epoch_forgotten():
-    """The resumed run believes that it is in its first epoch, and trains that many epochs too many."""
+    """run.epoch of the resumed run is too small: it trains so many epochs too many. Perhaps it is not saved, or not put back."""
     return (without("epoch"), None)
 
 

@@ -48,7 +48,8 @@ def _(x: Tensor) -> Tensor:
 @stable_sum.mistake()
 def sorted_then_one_by_one(x: Tensor) -> Tensor:
     """Always the same bits, and the last digits of ordinary float32 numbers' sum are off. Perhaps they are sorted, and
-    added one by one: one order for all does not help against rounding.
+    added one by one: one order for all does not help against rounding. Or parts of the sum are rounded, as that of
+    the positive and that of the negative numbers.
     """
     total = np.zeros((), dtype=x.numpy().dtype)
     for value in np.sort(x.numpy(), axis=None):
@@ -60,7 +61,8 @@ def sorted_then_one_by_one(x: Tensor) -> Tensor:
 @stable_sum.mistake()
 def float64_then_round(x: Tensor) -> Tensor:
     """The number of threads changes the sum of float64 numbers, and not that of ordinary float32 ones. Perhaps torch
-    adds them in float64: its 53 bits hide the rounding of float32, and add nothing for float64.
+    adds them in float64: its 53 bits hide the rounding of float32, and add nothing for float64. Or only float32 was
+    thought of, and float64 is left to torch.
     """
     return x.double().sum().to(x.dtype)
 
@@ -400,7 +402,7 @@ def empty_forgotten(x: Tensor) -> Tensor:
 
 @stable_sum.mistake()
 def one_dimension_kept(x: Tensor) -> Tensor:
-    """The result has a dimension, perhaps from `torch.tensor([total])` or `sum(keepdim=True)`. A number has none."""
+    """The result has one dimension. Perhaps from `torch.tensor([total])`, reshape(1) or `sum(keepdim=True)`: a number has none."""
     return exact_sum(x).reshape(1)
 
 
@@ -507,3 +509,10 @@ def _(x: Tensor) -> Tensor:
         return special_sum(x)
     values = x.flatten().tolist()
     return torch.tensor(math.fsum(math.fsum(values[start::5]) for start in range(5)), dtype=x.dtype)
+
+
+@stable_sum.variant(short_parts_rounded_first)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        return special_sum(x)
+    return x.new_tensor(sum(math.fsum(part.tolist()) for part in x.flatten().split(256)))

@@ -18,6 +18,7 @@ from helpers.labs.reproducibility.stable_sum.mistakes.rounding import (
     not_finite,
     rows_not_numbers,
     rows_rounded_first,
+    sorted_then_one_by_one,
     special_sum,
 )
 
@@ -112,7 +113,7 @@ def sign_of_infinity_lost(x: Tensor) -> Tensor:
 
 
 @stable_sum.mistake()
-def nan_beside_bothspecial_sum(x: Tensor) -> Tensor:
+def nan_beside_both(x: Tensor) -> Tensor:
     """inf, -inf and nan together raised an error in one of their orders. Perhaps max() and min() ask for the infinities:
     beside a nan their answer depends on the order.
     """
@@ -191,3 +192,36 @@ def _(x: Tensor) -> Tensor:
         lost += (big - larger) + little
         total = larger
     return torch.tensor(total + lost, dtype=x.dtype)
+
+
+@stable_sum.variant(sorted_then_one_by_one)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        return special_sum(x)
+    up, down = (exact_sum(x[chosen]) for chosen in (x > 0, x < 0))
+    return up + down
+
+
+@stable_sum.mistake(breaks="it is nan if there is a nan")
+def nan_left_out(x: Tensor) -> Tensor:
+    """A nan beside a number was passed over: the sum of the others came. Perhaps nansum, or nan_to_num, which makes 0 of it. With
+    a nan the sum is nan, so that somebody sees it.
+    """
+    return exact_sum(x[~x.isnan()])
+
+
+@stable_sum.mistake(breaks="with the same bits for every order of them")
+def large_numbers_raise(x: Tensor) -> Tensor:
+    """Finite float64 numbers, as large as 1e300, raised an error. Perhaps they became infinities on the way: in float32, or times
+    a scale, as 2**40.
+    """
+    if not_finite(x):
+        return special_sum(x)
+    return x.new_tensor(math.fsum(x.float().flatten().tolist()))
+
+
+@stable_sum.variant(large_numbers_raise)
+def _(x: Tensor) -> Tensor:
+    if not_finite(x):
+        return special_sum(x)
+    return x.new_tensor(sum(round(value * 2**40) for value in x.flatten().tolist()) / 2**40)
