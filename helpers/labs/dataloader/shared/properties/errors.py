@@ -358,9 +358,12 @@ def _dead(answer: Any, trial: Trial, description: str, acts: dict, how: str) -> 
         )
 
 
+SLOW = 2.9  # s: the docstring promises that a sample may take 3
+
+
 def _takes_its_time(samples: Samples, index: Any) -> Any:
-    """Takes 1.6 s or a little more, and notes whether the worker that has raised meanwhile ends soon."""
-    end = time.monotonic() + 1.6
+    """Takes SLOW or a little more, and notes whether the worker that has raised meanwhile ends soon."""
+    end = time.monotonic() + SLOW
     samples.log.wait(lambda events: ["raised", 2] in events or time.monotonic() > end)
     other = next((event[2] for event in samples.log.events("load") if event[1] == 2), None)
     for _ in range(30):  # 0.6 s: sooner than most loaders that give up on a slow sample end their workers
@@ -382,13 +385,13 @@ def _slow_beside_an_error(answer: Any, trial: Trial) -> tuple[list[Any], str, st
     """Batches, kind and words of what came then, and whether worker 0 had ended and its error was lost by that."""
     key = id(answer), trial.seed
     message = (
-        "4 batches, two workers; sample 1 takes 1.6 seconds; meanwhile sample 2, in the other worker, raises "
+        f"4 batches, two workers; sample 1 takes {SLOW} seconds; meanwhile sample 2, in the other worker, raises "
         "FileNotFoundError"
     )
     trial.given(message)
     if key not in _slowed:
         acts = {1: _takes_its_time, 2: _missing}
-        with Loading(trial, answer, message, [[k] for k in range(4)], acts=acts, patience=40) as loading:
+        with Loading(trial, answer, message, [[k] for k in range(4)], acts=acts, patience=50) as loading:
             error = loading.error()
             kind = "" if error is None else type(error).__name__
             words = "the end of the epoch" if error is None else f"{kind}: {error}"
