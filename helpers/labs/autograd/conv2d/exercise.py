@@ -102,16 +102,15 @@ def compared(answer: Answer, trial: Trial, x: Tensor, w: Tensor, which: str, *st
     for name, slope, right in zip(which, slopes, torch.autograd.grad(want, inputs, c), strict=True):
         if slope is None and which != "xw":
             elsewhere(answer, trial, (x, w), steps, c, name, right)
-        only_here = (
-            slope is None and which != "xw" and gets_one_beside_the_other(answer, (x, w), steps, c, name)
-        )
+        beside = gets_one_beside_the_other(answer, (x, w), steps, c, name) if slope is None else None
+        only_here = which != "xw" and beside is True
         trial.true(
             slope is not None,
             f"{name} requires grad and gets no gradient: None counts as 0."
             + (" Where both require grad, it gets one." if only_here else ""),
             expected=f"the gradient of {name}",
             got="None",
-            observed=("None for", name, "only here" if only_here else which),
+            observed=("None for", name, "only here" if only_here else which if beside is False else "raises"),
         )
         few = (
             slope.shape == right.shape
@@ -128,13 +127,13 @@ def compared(answer: Answer, trial: Trial, x: Tensor, w: Tensor, which: str, *st
 
 def gets_one_beside_the_other(
     answer: Answer, pair: tuple[Tensor, Tensor], steps: tuple[int, ...], c: Tensor, name: str
-) -> bool:
-    """Whether `name` gets a gradient where both x and w require one."""
+) -> bool | None:
+    """Whether `name` gets a gradient where both x and w require one; None if that raises."""
     leaves = [each.detach().requires_grad_() for each in pair]
     try:
         slopes = torch.autograd.grad(answer.apply(*leaves, *steps), leaves, c, allow_unused=True)
     except Exception:
-        return False
+        return None
     return slopes["xw".index(name)] is not None
 
 

@@ -109,7 +109,8 @@ class LastNodeOnly(Diagnosis):
 @bank.mistake(breaks="The set holds each word whose condition holds for the nodes behind the parts")
 class NodesOfOnePart(Diagnosis):
     """A tensor on ctx goes unnoticed where the penalty is the first part and the node stands behind a later one; in a step whose
-    first part had such a node behind it, one was told. Perhaps only the nodes behind the first part were asked.
+    first part had such a node behind it, one was told. Perhaps only the nodes behind the first part were asked,
+    or only some tensors count.
     """
 
     def kept(self) -> bool:
