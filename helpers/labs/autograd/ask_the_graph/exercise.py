@@ -123,8 +123,16 @@ def diagnosis(answer: Asked, trial: Trial, step: Step) -> Any:
             observed="let out",
         )
     except AttributeError as error:
-        if "NoneType" not in str(error) or all(part.grad_fn for part in step.parts.values()):
+        if "NoneType" not in str(error):
             raise
+        if all(part.grad_fn for part in step.parts.values()):
+            trial.fail(
+                f"The answer asked None for an attribute ({error}). Each part here has a grad_fn; in next_functions stands "
+                "(None, 0) for an input that needs no gradient.",
+                expected=braced(step.wanted),
+                got="AttributeError",
+                observed="None, and each part has a node",
+            )
         trial.fail(
             f"A part that no operation made has no grad_fn: it is None, and the answer asked it for more ({error}).",
             expected=braced(step.wanted),
@@ -163,9 +171,12 @@ def healthy(answer: Asked, trial: Trial) -> None:
 def reads_only(answer: Asked, trial: Trial) -> None:
     for faults in ({}, {EDITED: WAYS[EDITED][0]}):
         step = drawn(trial, faults)
-        trial.given(step.shown())
+        for name in list(step.params)[::2]:
+            step.params[name].grad = torch.full_like(step.params[name], 7)
+        filled = ", ".join(list(step.params)[::2])
+        trial.given(f"{step.shown()}\n{filled} have a .grad from an earlier backward(): each entry is 7.")
         tensors = step.tensors()
-        before = {name: (each.detach().clone(), each._version) for name, each in tensors.items()}
+        before = {name: Before(each) for name, each in tensors.items()}
         # Whether the error of an edit may come out is asked below.
         with calls_to(torch.autograd.backward, torch.autograd.grad) as seen, suppress(RuntimeError):
             trial.call(answer, dict(step.parts), dict(step.params), dict(step.noted))
@@ -175,7 +186,7 @@ def reads_only(answer: Asked, trial: Trial) -> None:
             expected="the graph is read, and no gradient is computed",
             observed=("called", sorted(set(seen))),
         )
-        changed = {name: how for name, each in tensors.items() if (how := what_changed(each, *before[name]))}
+        changed = {name: how for name, each in tensors.items() if (how := before[name].changed())}
         trial.true(
             not changed,
             f"Left changed: {'; '.join(f'{name}, {how}' for name, how in changed.items())}.",
@@ -193,13 +204,37 @@ def reads_only(answer: Asked, trial: Trial) -> None:
                 )
 
 
-def what_changed(tensor: Tensor, copy: Tensor, version: int) -> str:
-    """What is not as it was; "" if nothing is."""
-    if not torch.equal(tensor.detach(), copy):
-        return "which holds other numbers"
-    if tensor._version != version:
-        return f"which was edited and holds the numbers of before: _version was {version} and is {tensor._version}"
-    return "whose .grad is filled" if tensor.is_leaf and tensor.grad is not None else ""
+class Before:
+    """A tensor as it was before the call."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor, self.copy = tensor, tensor.detach().clone()
+        self.version, self.needs, self.retains = tensor._version, tensor.requires_grad, tensor.retains_grad
+        self.grad = tensor.grad if tensor.is_leaf else None
+        self.grad_copy = None if self.grad is None else self.grad.clone()
+
+    def changed(self) -> str:
+        """What is not as it was; "" if nothing is."""
+        tensor = self.tensor
+        if not torch.equal(tensor.detach(), self.copy):
+            return "which holds other numbers"
+        if tensor._version != self.version:
+            return (
+                f"which was edited and holds the numbers of before: _version was {self.version} "
+                f"and is {tensor._version}"
+            )
+        if tensor.requires_grad != self.needs:
+            return f"whose requires_grad is {tensor.requires_grad}"
+        if tensor.retains_grad != self.retains:
+            return "which now retains its .grad"
+        now = tensor.grad if tensor.is_leaf else None
+        if self.grad is None:
+            return "" if now is None else "whose .grad is filled"
+        if now is None:
+            return "whose .grad is gone"
+        if not torch.equal(now, self.grad_copy):
+            return "whose .grad holds other numbers"
+        return "" if now is self.grad else "whose .grad is a new tensor"
 
 
 @ask_the_graph.property(

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from helpers.check.calls import calls_to
+from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.autograd.shared.functions import kind_of
@@ -58,6 +59,13 @@ def called(answer: Answer, trial: Trial, fn: Scalar, x: Tensor, **keywords: floa
 
 def require_gradient(trial: Trial, got: Any, want: Tensor, **candidates: Tensor) -> None:
     """Compares with the exact gradient, loosely: how exact it must be is the error's own property."""
+    trial.true(
+        not isinstance(got, Tensor) or not got.requires_grad or not got.is_leaf,
+        "The gradient requires grad. It is a leaf: no operation made it, and requires_grad was switched on.",
+        expected="requires_grad=False",
+        got="a leaf with requires_grad=True",
+        observed="a leaf that requires grad",
+    )
     if isinstance(got, Tensor) and got.shape == want.shape:
         first, last = want.clone(), want.clone()
         first.view(-1)[:1] = last.view(-1)[-1:] = 0
@@ -77,7 +85,7 @@ def require_gradient(trial: Trial, got: Any, want: Tensor, **candidates: Tensor)
     "the gradient, for every shape: float64, shape of x",
     asks=(
         "The gradient of fn at x by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i.",
-        "A float64 tensor of the shape of x",
+        "A float64 tensor of the shape of x that does not require grad",
         "fn: takes a tensor of the shape of x, gives a 0-d tensor.",
     ),
 )
@@ -94,6 +102,7 @@ def shapes(answer: Answer, trial: Trial) -> None:
             half=want / 2,
             negative=-want,
             of_all=want.sum() + 0 * want,
+            piled_up=want.flatten().cumsum(0).view(want.shape),
             short_values=with_short_values(product_sum(c), x),
             **({"of_the_row": of_rows(want)} if x.dim() > 1 and x.numel() > 1 else {}),
         )
@@ -129,7 +138,8 @@ def noted(answer: Answer, trial: Trial, fn: Scalar, x: Tensor) -> Any:
             got=type(at).__name__,
             observed=("fn got", type(at).__name__),
         )
-        given.append(at.detach().clone())
+        if not under_vmap(at):
+            given.append(at.detach().clone())
         return fn(at)
 
     try:
@@ -144,11 +154,16 @@ def noted(answer: Answer, trial: Trial, fn: Scalar, x: Tensor) -> Any:
     trial.true(
         not x.numel() or not short or len(short) < len(given),
         "All numbers that fn was given fit into float32: more than half of the digits of x, and of x + 1e-6, are lost.",
-        expected=x + 1e-6,
-        got=given and given[0],
+        expected=f"points such as {shown(x + 1e-6)}",
+        got=f"points such as {shown(given[0])}" if given else "",
         observed="float32 points",
     )
     return got
+
+
+def under_vmap(at: Any) -> bool:
+    """Whether a tensor stands for many, as in a function that torch.func.vmap calls."""
+    return isinstance(at, Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(at)
 
 
 def _same_shape(trial: Trial, given: list[Tensor], x: Tensor) -> None:
@@ -175,7 +190,9 @@ def strides(answer: Answer, trial: Trial) -> None:
     ):
         c = drawn(trial, *x.shape)
         trial.given(f"x of shape {tuple(x.shape)}, {name}")
-        require_gradient(trial, called(answer, trial, product_sum(c), x), slope_of_product_sum(c, x))
+        want = slope_of_product_sum(c, x)
+        in_memory = {"as_in_memory": want.T.reshape(x.shape)} if name == "transposed" else {}
+        require_gradient(trial, called(answer, trial, product_sum(c), x), want, **in_memory)
 
 
 @numerical_grad.property(
@@ -245,6 +262,13 @@ def points(answer: Answer, trial: Trial) -> None:
         moves: list[list[float]] = []
 
         def fn(at: Tensor, x: Tensor = before, step: float = step, moves: list = moves) -> Tensor:
+            trial.true(
+                not under_vmap(at),
+                "fn was called under torch.func.vmap, once for many points.",
+                expected="12 calls: at x + eps and x - eps for each of the 6 entries",
+                got="a tensor that stands for many points: NumPy and .item() inside fn would raise",
+                observed="vmap",
+            )
             gaps = ((at.detach() - x) / step).flatten().tolist()
             moves.append([round(gap, 3) for gap in gaps])
             return (at * at).sum() + at.sum() ** 2

@@ -20,6 +20,7 @@ from helpers.labs.autograd.shared.functions import (
     kind_of,
     left_alone,
     require_node,
+    run_backward,
 )
 
 scale_in_place = Exercise(
@@ -91,7 +92,7 @@ def values(answer: Answer, trial: Trial) -> None:
     xs.append(torch.tensor([torch.nan, torch.inf, -1.0, 0.0]))
     for x in xs:
         x = x.mT if x.dim() > 1 else x
-        for value in (0.3, 0.0, 1.0):
+        for value in (0.3, -0.3, 0.0, 1.0):
             x, scale = x.clone(), a_scale(value, dtype=x.dtype)
             layout = "" if x.is_contiguous() else ", transposed: not contiguous"
             trial.given(f"ScaleInPlace.apply(x, torch.tensor({value})), x {shown(x)}{layout}, no gradients")
@@ -100,11 +101,13 @@ def values(answer: Answer, trial: Trial) -> None:
 
 
 @scale_in_place.property(
-    "x itself is scaled and comes back, also where gradients are needed", asks=ITSELF, once_right=True
+    "x itself is scaled and comes back, also where gradients are needed",
+    asks=(ITSELF, "scale is not edited"),
+    once_right=True,
 )
 def values_with_gradients(answer: Answer, trial: Trial) -> None:
     for x_needs, scale_needs in ((True, False), (True, True), (False, True)):
-        for value in (0.3, 1.0, 0.0):
+        for value in (0.3, -0.3, 1.0, 0.0):
             _comes_back(answer, trial, value, x_needs, scale_needs)
 
 
@@ -138,6 +141,7 @@ def _is_x(trial: Trial, got: Tensor, x: Tensor, before: Tensor, want: Tensor, va
         divided=before / value if value else before,
         zero=torch.zeros_like(before),
     )
+    kind = f"{kind}, not contiguous" if kind == "x_unscaled" and not x.is_contiguous() else kind
     trial.equal(got.detach(), want, observed=("value", kind, value))
     trial.true(
         bool(torch.allclose(plain, want, equal_nan=True)),
@@ -212,6 +216,7 @@ def _compare_gradient_of_x(
             ones=torch.full_like(c, value),
             twice=value * value * c,
             times_x=c * leaf.detach(),
+            divided=c / value if value else c,
             zero=0 * c,
         )
         trial.equal(slope, value * c, f"With scale {value}, the gradient of the leaf", observed=(value, kind))
@@ -225,7 +230,8 @@ def grad_out_left_alone(answer: Answer, trial: Trial) -> None:
         leaf, c = drawn(trial, 2, 3).requires_grad_(), drawn(trial, 2, 3)
         before = c.clone()
         trial.given(f"a gradient c of shape (2, 3) that comes in, scale = 0.3 {_needs(scale_needs)}")
-        gradients(answer, trial, scaled(answer, trial, leaf * 1, a_scale(0.3, scale_needs)), [leaf], c)
+        # Whether backward gets as far as its end is asked elsewhere.
+        run_backward(answer, trial, scaled(answer, trial, leaf * 1, a_scale(0.3, scale_needs)), [leaf], c)
         left_alone(trial, c, before, "grad_out")
 
 
@@ -265,6 +271,7 @@ def gradient_of_scale(answer: Answer, trial: Trial) -> None:
                     like_x=(c * value).sum(),
                     nan=torch.tensor(torch.nan, dtype=c.dtype),
                     zero=0 * right,
+                    negative=-right,
                     nearly=right,
                 )
             trial.equal(slope, right, f"With scale {value}, its gradient", observed=(value, kind))
@@ -338,7 +345,7 @@ def twice(answer: Answer, trial: Trial) -> None:
                 word: value for word, value in zip(("last", "first"), mixed, strict=True) if value is not None
             }
             kind = kind_of(slope, **found)
-            whose = {"last": ", for which the first call used what the second was given,"}.get(kind, "")
+            whose = {"last": " (the first call used what the second was given)"}.get(kind, "")
             trial.equal(slope, right, f"The gradient of {name}{whose}", observed=(name, kind))
 
 

@@ -14,6 +14,7 @@ _AGAIN = (
     "shared_task_queue",
     "unbounded",
     "one_task_too_many",
+    "refill_on_arrival",
     "prefetch_factor_forgotten",
     "factor_for_all_workers",
     "none_ends_the_epoch",

@@ -85,8 +85,8 @@ class _(Diagnosis):
 
 @bank.mistake(breaks=CUT_SAYS)
 class EachPartNeedsAll(Diagnosis):
-    """A healthy step is called cut, whose two parts have a parameter each. Perhaps each part alone was
-    asked for all parameters. A parameter is cut if it stands behind none of them.
+    """A healthy step is called cut, whose two parts have a parameter each. Perhaps each part alone was asked for all parameters,
+    or what only backward fills, such as .grad, was asked. A parameter is cut if it stands behind none of the parts.
     """
 
     def cut(self) -> bool:
@@ -206,7 +206,7 @@ class ConstantWithoutEach(Diagnosis):
 @bank.mistake(breaks=CONSTANT_SAYS)
 class AllMustBeConstant(Diagnosis):
     """A constant part goes unnoticed beside parts that are none. Perhaps the nodes of all parts were thrown together
-    before they were asked, or parts without a grad_fn were left out.
+    before they were asked, all parts had to be constant, or parts without a grad_fn were left out.
     """
 
     def constant(self) -> bool:
@@ -221,6 +221,16 @@ class PartWithoutANode(Diagnosis):
 
     def constant(self) -> bool:
         return not all(part.grad_fn.next_functions for part in self.parts) or super().constant()
+
+
+@bank.mistake(breaks="can be reached from the part's `grad_fn`.")
+class EndOfAnEdge(Diagnosis):
+    """None was asked for an attribute, in a step in which each part has a grad_fn. Perhaps it came out of next_functions: for an
+    input that needs no gradient it holds (None, 0), which has to be passed over.
+    """
+
+    def after(self, node: Any) -> list[Any]:
+        return [after for after, _ in node.next_functions]
 
 
 @bank.mistake(breaks="What is wrong with a training step before its backward, as a set of words.")

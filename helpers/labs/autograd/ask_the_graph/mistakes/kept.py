@@ -106,6 +106,17 @@ class LastNodeOnly(Diagnosis):
         return any(self.keeps(value) for part in self.parts for value in self.attributes(part.grad_fn))
 
 
+@bank.mistake(breaks="The set holds each word whose condition holds for the nodes behind the parts")
+class NodesOfOnePart(Diagnosis):
+    """A tensor on ctx goes unnoticed where the penalty is the first part and the node stands behind a later one; in a step whose
+    first part had such a node behind it, one was told. Perhaps only the nodes behind the first part were asked,
+    or only some tensors count.
+    """
+
+    def kept(self) -> bool:
+        return any(self.keeps(value) for node in self.behind[0] for value in self.attributes(node))
+
+
 @bank.mistake(breaks=EDITED_SAYS)
 class FunctionsNotAsked(Diagnosis):
     """An edit of what a Function saved goes unnoticed. Perhaps only names that begin with _saved_ were read: the node of a

@@ -40,7 +40,7 @@ class VersionOnly(Diagnosis):
 @bank.mistake(breaks=UNSEEN_SAYS)
 class VersionZero(Diagnosis):
     """An edit that nobody counted goes unnoticed in a parameter that has been trained before. Perhaps its `_version` was
-    compared with 0, and not with the noted one: each counted step before has raised it.
+    compared with 0, and not with the noted one: each counted step before has raised it. Or a later parameter took the word back.
     """
 
     def uncounted(self, name: str) -> bool:
@@ -305,6 +305,29 @@ class _(Diagnosis):
         except RuntimeError:
             return True
         return False
+
+
+@bank.mistake(breaks="and no tensor and no `.grad` is changed.")
+class GradThrownAway(Diagnosis):
+    """What a parameter had in .grad before the call is not there after it. Perhaps it was set to None or to zeros: a loop that
+    sums gradients over several batches loses what the earlier ones have left.
+    """
+
+    def unseen(self) -> bool:
+        for param in self.params.values():
+            param.grad = None
+        return super().unseen()
+
+
+@bank.variant(GradThrownAway)
+class _(Diagnosis):
+    """Set to zeros."""
+
+    def unseen(self) -> bool:
+        for param in self.params.values():
+            if param.grad is not None:
+                param.grad.zero_()
+        return super().unseen()
 
 
 @bank.mistake(breaks="and no tensor and no `.grad` is changed.")

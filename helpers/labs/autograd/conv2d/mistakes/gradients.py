@@ -162,10 +162,18 @@ conv2d.variant(gradients_in_the_wrong_order)(_ReturnedInTheWrongOrder)
 
 @built.mistake()
 def averaged_over_the_batch():
-    """w meets every sample, so its gradient is the sum over the batch. The mean belongs to the loss, if
-    anywhere.
+    """The gradient of w is divided by the number of samples. w meets every sample, so it is the sum over the batch; a mean
+    belongs to the loss, if anywhere.
     """
     return plain(right_x, lambda g, x, w: by_w(g, x) / x.shape[0])
+
+
+@built.mistake(breaks="x and w get the gradients of `F.conv2d`")
+def divided_by_the_batch():
+    """The gradient of x is divided by the number of samples. Perhaps grad_out was: a mean belongs to the loss, whose own
+    backward has put it into grad_out.
+    """
+    return plain(lambda g, x, w: by_x(g, w) / x.shape[0], lambda g, x, w: by_w(g, x) / x.shape[0])
 
 
 @built.mistake()
@@ -185,7 +193,9 @@ def grad_out_ignored():
 
 @built.mistake()
 def none_for_w():
-    """None says that there is nothing to learn here: the weight of this layer stays as it was initialised."""
+    """w gets None, whether x needs a gradient or not. None says that there is nothing to learn here: the weight of this layer stays
+    as it was initialised.
+    """
     return plain(right_x, lambda g, x, w: None)
 
 
@@ -299,14 +309,16 @@ def _():
 
 @built.mistake(breaks="with a backward of your own")
 def none_for_x():
-    """None says that there is nothing to learn here: no layer before this one gets a gradient."""
+    """x gets None, whether w needs a gradient or not. None says that there is nothing to learn here: no layer before this one gets
+    a gradient.
+    """
     return plain(lambda g, x, w: None, right_w)
 
 
 @conv2d.mistake(breaks="One that nobody needs is not computed")
 class NeedsExchanged(Function):
-    """x got no gradient (None), though it needs one. Perhaps the two entries of needs_input_grad changed
-    places: they stand in the order of forward's arguments, [0] is x, [1] is w.
+    """Where w needs no gradient, x got none either (None); where both need one, it gets it. Perhaps the two entries of
+    needs_input_grad changed places, [0] is x, [1] is w; or both had to be set.
     """
 
     @staticmethod
@@ -354,9 +366,9 @@ class _(Function):
 
 @conv2d.mistake()
 class SilentSecondDerivative(Function):
-    """The second derivative is lost or wrong, and nothing says so: a gradient penalty would be. Perhaps
-    backward ran under `no_grad`, or with tensors that were detached. `@once_differentiable` computes the same
-    and raises.
+    """The second derivative is lost or wrong, and nothing says so: a gradient penalty would be. Perhaps backward ran under
+    `no_grad`, with tensors that were detached, or with one that forward made, such as a padded x: it counts as a constant.
+    `@once_differentiable` computes the same and raises.
     """
 
     @staticmethod
@@ -432,8 +444,8 @@ def _():
 
 @built.mistake(breaks="x and w get the gradients of `F.conv2d`")
 def nothing_where_x_is_frozen():
-    """Where x needs no gradient, w got none either: perhaps backward returns early. `ctx.needs_input_grad` is asked for
-    each of the two.
+    """Where x needs no gradient, w got none either; where both need one, it gets it. Perhaps backward returns early:
+    `ctx.needs_input_grad` is asked for each of the two.
     """
 
     class Answer(Function):

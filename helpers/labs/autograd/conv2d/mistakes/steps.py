@@ -346,6 +346,7 @@ def needing(whether: Any) -> type[Function]:
 
 
 conv2d.variant("needs_exchanged")(needing(lambda x, w: (w, x)))
+conv2d.variant("needs_exchanged")(needing(lambda x, w: (x and w, w)))
 conv2d.variant("nothing_where_x_is_frozen")(needing(lambda x, w: (x, x and w)))
 conv2d.variant("none_for_x")(needing(lambda x, w: (False, w)))
 conv2d.variant("none_for_w")(needing(lambda x, w: (x, False)))
@@ -430,6 +431,19 @@ def padded_at_the_end():
     `padding` of them, as in forward.
     """
     return stepped(strided_x, _padded_at_the_end)
+
+
+@built.mistake(breaks="values and gradients are those of `F.conv2d` with both")
+def cut_at_the_far_end_only():
+    """With padding the gradient of x is that of the first rows and columns of the padded x. Perhaps it was cut as `[:H, :W]`:
+    the padded x begins with `padding` rows and columns of zeros, so x stands from `padding` to `padding + H`.
+    """
+
+    def slope_x(g: Tensor, x: Tensor, w: Tensor, stride: int, padding: int) -> Tensor:
+        rest = unreached(x, w, stride, padding)
+        return transposed(g, w, stride=stride, output_padding=rest)[:, :, : x.shape[2], : x.shape[3]]
+
+    return stepped(slope_x, strided_w)
 
 
 @built.mistake(breaks="values and gradients are those of `F.conv2d` with both")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import Tensor
 
@@ -25,8 +27,8 @@ def array_points(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake(breaks="(fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps)")
 def values_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """The slopes are those of fn's values in float32: of a small difference little is left. Perhaps the values went
-    through `torch.tensor(...)` of a Python number, which is float32: subtract Python's numbers, or tensors of float64.
+    """The slopes are those of fn's values in float32: of a small difference little is left. Perhaps the values went through
+    `.float()`, or through `torch.tensor(...)` of a Python number, which is float32: subtract Python's numbers, or tensors of float64.
     """
     return differences(lambda at: torch.tensor(fn(at).item()), x, eps)
 
@@ -55,6 +57,69 @@ def several_distances(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 @numerical_grad.variant(several_distances)
 def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return (4 * differences(fn, x, eps) - differences(fn, x, 2 * eps)) / 3
+
+
+@numerical_grad.mistake(breaks=ONCE)
+def half_the_distance(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """fn was asked half of eps away from x, on both sides. Perhaps eps was taken for the distance between the two points: it is that
+    from x to each of them.
+    """
+    return differences(fn, x, eps / 2)
+
+
+@numerical_grad.mistake(breaks=ONCE)
+def vmapped(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """fn was called for many points at once, with a tensor that stands for all of them. Perhaps by torch.func.vmap: fn may be any
+    code, with NumPy or `.item()` inside, which raise there. Call it once at each point.
+    """
+    if not x.numel():
+        return torch.zeros(x.shape, dtype=x.dtype)
+    steps = eps * torch.eye(x.numel(), dtype=x.dtype).view(-1, *x.shape)
+    asked = torch.func.vmap(fn)
+    return ((asked(x.detach() + steps) - asked(x.detach() - steps)) / (2 * eps)).detach().view(x.shape)
+
+
+@numerical_grad.mistake(breaks="for each entry i")
+def piled_up(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Each entry got the sum of its own slope and of those of all entries before it. Perhaps an entry stays where it was moved to when
+    the next one is moved: begin with a new copy of x for each.
+    """
+    above, below = (x.detach().clone(memory_format=torch.contiguous_format) for _ in range(2))
+    found = torch.zeros(x.shape, dtype=x.dtype)
+    for at in places(x):
+        above[at] += eps
+        below[at] -= eps
+        found[at] = (float(fn(above)) - float(fn(below))) / (2 * eps)
+    return found
+
+
+@numerical_grad.mistake(breaks="that does not require grad")
+def made_a_leaf(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """The result requires grad, and no operation made it. Perhaps it was made with requires_grad=True, or it was switched on: the
+    slopes are numbers, which nobody trains.
+    """
+    return differences(fn, x, eps).detach().requires_grad_()
+
+
+@numerical_grad.mistake(breaks="a float64 tensor of any shape")
+def length_of_a_number(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """len() of a tensor without dimensions raised. Perhaps the loop goes over range(len(x)): an x of shape () has one entry and no
+    length. x.numel() counts the entries of any shape.
+    """
+    found = torch.zeros(x.shape, dtype=x.dtype)
+    for at in itertools.product(range(len(x)), *map(range, x.shape[1:])):
+        found[at] = (float(fn(moved(x, at, eps))) - float(fn(moved(x, at, -eps)))) / (2 * eps)
+    return found
+
+
+@numerical_grad.mistake(breaks="x may have any strides, also those of a transposed or an expanded tensor.")
+def order_of_memory(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Where x is transposed, the slopes are right and stand in other places: in the order in which memory holds x. Perhaps they were
+    gathered there, and brought into the shape of x by reshape or view.
+    """
+    found = differences(fn, x, eps)
+    order = sorted(range(x.dim()), key=lambda d: -x.stride(d))
+    return found.permute(order).reshape(x.shape) if not x.is_contiguous() and 0 not in x.stride() else found
 
 
 @numerical_grad.mistake(breaks="x stays as it was, also when fn raises.")

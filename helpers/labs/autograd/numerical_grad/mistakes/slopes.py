@@ -191,8 +191,8 @@ def moved_back_by_arithmetic(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor
 
 @numerical_grad.mistake()
 def moved_in_x_itself(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """Where entries share memory, a step in one of them moved the others, too: perhaps x itself is moved and put back.
-    In a contiguous copy each entry has a memory of its own.
+    """Where entries share memory, a step in one of them moved the others, too: perhaps x itself is moved and put
+    back, or a copy that shares memory as x does. In a contiguous copy each entry has a memory of its own.
     """
     require_float64(x)
     grad = torch.zeros(x.shape, dtype=x.dtype)
@@ -268,8 +268,8 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake()
 def view_of_a_transposed_copy(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """`.view` raised where x is transposed: it needs numbers that lie in order. Perhaps it was asked of a
-    clone, which keeps the strides of x: ask for `memory_format=torch.contiguous_format`.
+    """`.view` raised where x is transposed: it needs numbers that lie in order. Perhaps it was asked of x
+    itself, or of a clone, which keeps its strides: ask for `memory_format=torch.contiguous_format`.
     """
     require_float64(x)
     copy = x.detach().clone()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -40,6 +41,55 @@ class _(Right):
             return flat.reshape(x.shape)
         ctx.mark_dirty(x)
         return x
+
+
+@scale_in_place.variant(OnlyContiguous)
+class _(Right):
+    """A copy is edited, and x returned as it was."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(scale, x.clone() if ctx.needs_input_grad[1] else None)
+        ctx.mark_dirty(x)
+        x.contiguous().mul_(scale)
+        return x
+
+
+@scale_in_place.mistake(breaks="The gradient of what x was made of is scale * grad_out")
+class GradientDivided(Right):
+    """The gradient of what x was made of is grad_out divided by scale. The result is scale * x, so a step in x is scale times as
+    large there: grad_out * scale.
+    """
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out / scale, None if before is None else (grad_out * before).sum()
+
+
+@scale_in_place.mistake(breaks="The gradient of scale is the sum of grad_out * x")
+class SignOfScale(Right):
+    """The gradient of scale has the wrong sign. It is the sum of grad_out * x, without a minus: the optimizer sets its own."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, None if before is None else -(grad_out * before).sum()
+
+
+@scale_in_place.mistake(breaks="The gradient of scale is the sum of grad_out * x")
+class DotOfMatrices(Right):
+    """For an x with two dimensions an operation raised that takes vectors alone. Perhaps torch.dot, for the gradient of scale:
+    (grad_out * before).sum() takes any shape.
+    """
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        scale, before = ctx.saved_tensors
+        return grad_out * scale, None if before is None else torch.dot(grad_out, before)
 
 
 @scale_in_place.mistake(breaks=ITSELF)

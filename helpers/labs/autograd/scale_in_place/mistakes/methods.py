@@ -194,8 +194,8 @@ class _(Right):
 
 @scale_in_place.mistake()
 class CopiedAlways(Right):
-    """Where scale needs no gradient, memory is kept that is neither x nor scale. Perhaps x is copied always:
-    the copy is for the gradient of scale alone. Ask `ctx.needs_input_grad[1]`.
+    """Where scale needs no gradient, memory is kept that is neither x nor scale. Perhaps x is copied always,
+    or wherever anything needs a gradient: the copy is for the gradient of scale alone. Ask `ctx.needs_input_grad[1]`.
     """
 
     @staticmethod

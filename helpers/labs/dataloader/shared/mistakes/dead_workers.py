@@ -80,7 +80,7 @@ DEAD = [
         "dead_worker_hangs",
         steps.KILLED,
         "A worker died, and the training loop goes on waiting for its batch. Perhaps get() has no time limit, or one of some "
-        "seconds, or nobody looks at every worker each time when it runs out.",
+        "seconds, or nobody looks at every worker each time when it runs out, or all of them must be dead.",
         answer(NeverLooks),
         (answer(LooksWithoutEnd), answer(AllDead)),
         ("hangs", "The loader waits"),

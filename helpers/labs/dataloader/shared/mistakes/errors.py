@@ -299,6 +299,18 @@ class AwkwardInShort(Loader):
         return super().opened(batch)
 
 
+class AwkwardMessage(Loader):
+    """RuntimeError with the error's message only."""
+
+    def opened(self, batch: Any) -> Any:
+        if isinstance(batch, Failure):
+            try:
+                batch.kind(batch.text)
+            except Exception:
+                raise RuntimeError(batch.text.strip().splitlines()[-1]) from None
+        return super().opened(batch)
+
+
 class StopInShort(Loader):
     """RuntimeError without the text, for StopIteration."""
 
@@ -350,8 +362,8 @@ RAISING = [
     LoaderMistake(
         "failed_sample_read_again",
         steps.RAISED,
-        "A sample that raised was read a second time. An error that comes now and then is then never seen, and a slow one takes "
-        "twice its time.",
+        "A sample that raised was read a second time. Perhaps as a second try, which hides an error that comes now and then; or to "
+        "raise the error once more in the training loop, which waits meanwhile. Send the first one.",
         answer(ReadAgain),
     ),
     LoaderMistake(
@@ -392,7 +404,8 @@ RAISING = [
         "traceback_lost",
         steps.TRACE,
         "The error has its class and its message, and does not tell where in the worker it was raised. Perhaps the exception "
-        "itself was sent (pickle drops its __traceback__), or its message only: send traceback.format_exc().",
+        "itself was sent (pickle drops its __traceback__), or its message only: send traceback.format_exc(), called in the worker's "
+        "except.",
         answer(ErrorItself),
         (answer(OnlyMessage),),
     ),
@@ -407,7 +420,7 @@ RAISING = [
         "own_types_lost",
         steps.OWN,
         "An error of a class that is not built in came as an error of a different type. Perhaps its name was sent, and looked "
-        "up: send the class itself, which pickle can.",
+        "up: send the class itself, which pickle can. Or only some classes are caught, and the worker dies of the others.",
         answer(OnlyBuiltIns),
     ),
     LoaderMistake(
@@ -473,12 +486,13 @@ RAISING = [
         "What came for a class that cannot be made from a text does not tell where in the worker it was raised: give the "
         "RuntimeError the worker's traceback as its text.",
         answer(AwkwardInShort),
+        (answer(AwkwardMessage),),
     ),
     LoaderMistake(
         "stop_iteration_ends_the_epoch",
         steps.STOP,
-        "StopIteration in a sample ended the epoch, and nobody was told. Perhaps it was raised from "
-        "__next__, where it means that there is no more: torch's own loader ends here in silence.",
+        "StopIteration in a sample ended the epoch, and nobody was told. Perhaps it was raised from __next__, where it means that "
+        "there is no more, or taken for that: torch's own loader ends here in silence.",
         answer(StopPasses),
     ),
     LoaderMistake(

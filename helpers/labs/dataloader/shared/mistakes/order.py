@@ -42,6 +42,13 @@ class InBlocks(Loader):
         return self.tasks[place // self.prefetch_factor % self.num_workers]
 
 
+class FromTheSecondOn(Loader):
+    """Batch 0 for worker 1."""
+
+    def queue_of(self, place: int) -> Any:
+        return self.tasks[(place + 1) % self.num_workers]
+
+
 class RefillOnArrival(Loader):
     """Asks for more when a result arrives, though its turn has not come."""
 
@@ -261,6 +268,13 @@ ORDER = [
         answer(InBlocks),
     ),
     LoaderMistake(
+        "turns_exchanged",
+        steps.TURNS,
+        "The batches are dealt out in turns, and the two workers are exchanged: batch 1 came from the one that "
+        "get_worker_info() calls 0. Perhaps the turns begin with worker 1, or the workers are told each other's number.",
+        answer(FromTheSecondOn),
+    ),
+    LoaderMistake(
         "refill_on_arrival",
         steps.SLOW,
         "More is asked of the sampler while the batch whose turn it is is still being loaded. Perhaps for "
@@ -380,8 +394,8 @@ PREFETCH = [
     LoaderMistake(
         "empty_batch_left_out",
         steps.EDGES,
-        "The batch of an empty list of indices, which is None here, was left out. It is a batch, too: "
-        "collate_fn([]) says what it is.",
+        "The batch of an empty list of indices, which is None here, was left out. Perhaps empty lists are passed over, or batches "
+        "that are None. It is a batch, too: collate_fn([]) says what it is.",
         answer(EmptyLeftOut),
     ),
     LoaderMistake(

@@ -142,6 +142,22 @@ class AsksLength(Loader):
         super().begin()
 
 
+class CountsFirst(Loader):
+    """Goes through the sampler to count its batches."""
+
+    def begin(self) -> None:
+        self.count = sum(1 for _ in self.batches)
+        super().begin()
+
+
+class Indexes(Loader):
+    """Asks for a batch by its place."""
+
+    def ask(self) -> None:
+        self.queue_of(self.sent).put((self.sent, self.batches[self.sent]))  # type: ignore[index]
+        self.sent += 1
+
+
 class CollatesHere(Loader):
     """Sends samples."""
 
@@ -158,7 +174,8 @@ PROCESSES = [
     LoaderMistake(
         "serial",
         steps.PROCESSES,
-        "Every sample was loaded by the training loop itself. Perhaps there are no workers, or nothing is sent to them.",
+        "Every sample was loaded by the training loop itself. Perhaps there are no workers, or they get nothing, or samples in "
+        "place of indices.",
         serial,
     ),
     LoaderMistake(
@@ -211,6 +228,20 @@ PROCESSES = [
         "A length was asked of something that has none, perhaps by len(batch_sampler): any iterable will "
         "do as sampler, and one without an end has no length.",
         answer(AsksLength),
+    ),
+    LoaderMistake(
+        "sampler_counted_first",
+        steps.PROCESSES,
+        "The sampler was gone through to its end, and no batch came. Perhaps its batches were counted first: an iterator is empty "
+        "after that, and one without an end is never counted. Ask for a batch when it is needed.",
+        answer(CountsFirst),
+    ),
+    LoaderMistake(
+        "sampler_indexed",
+        steps.PROCESSES,
+        "A generator was asked for an item by its place. Perhaps the sampler, with [k] or a slice: any iterable of lists will do, "
+        "so ask it by iter() and next().",
+        answer(Indexes),
     ),
     LoaderMistake(
         "tuple_to_collate",

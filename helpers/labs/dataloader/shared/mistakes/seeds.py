@@ -33,6 +33,19 @@ class NoHook(Loader):
         super().prepare(id)
 
 
+class HookForEachBatch(Loader):
+    """Calls worker_init_fn before each batch."""
+
+    def prepare(self, id: int) -> None:
+        hook, self.hook = self.hook, None
+        super().prepare(id)
+        self.before = (lambda: hook(id)) if hook is not None else lambda: None
+
+    def batch(self, indices: Any) -> Any:
+        self.before()
+        return super().batch(indices)
+
+
 class NoInfo(Loader):
     def prepare(self, id: int) -> None:
         torch.set_num_threads(1)
@@ -233,6 +246,13 @@ INFO = [
         steps.INFO,
         "worker_init_fn was never called.",
         answer(NoHook),
+    ),
+    LoaderMistake(
+        "hook_for_each_batch",
+        steps.INFO,
+        "worker_init_fn was called more than once in a worker, with its number. Perhaps before each batch: it opens files or seeds "
+        "generators, once, before the worker loads.",
+        answer(HookForEachBatch),
     ),
     LoaderMistake(
         "hook_given_the_seed",

@@ -26,7 +26,7 @@ EXITED = "a worker that ends by itself is noticed, whatever its exit code"
 SURVIVES = "a worker that has raised an error is not taken for dead before the error's turn"
 PATIENT = "a slow sample of a worker that lives is waited for"
 
-_broken: dict[tuple[int, int], tuple[list[Any], str, str, int]] = {}
+_broken: dict[tuple[int, int], tuple[list[Any], str, str, list[int]]] = {}
 _slowed: dict[tuple[int, int], tuple[list[Any], str, str, bool]] = {}
 
 
@@ -57,8 +57,8 @@ def _slow_one(samples: Samples, index: Any) -> Any:
     return index
 
 
-def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, int]:
-    """A run in which sample 2 raises while batch 1 is still loaded: what came, the error's kind and text, its reads."""
+def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, list[int]]:
+    """A run in which sample 2 raises while batch 1 is still loaded: what came, the error's kind and text, who read it."""
     key = id(answer), trial.seed
     message = (
         "5 batches of one sample, two workers; sample 2 raises ValueError while batch 1 is still being loaded"
@@ -69,7 +69,8 @@ def broken(answer: Any, trial: Trial) -> tuple[list[Any], str, str, int]:
         with Loading(trial, answer, message, [[k] for k in range(5)], acts=acts) as loading:
             error = loading.error()
             kind, text = ("", "") if error is None else (type(error).__name__, text_of(error))
-            _broken[key] = loading.received, kind, text, loading.places("load").count(2)
+            readers = [event[2] for event in loading.log.events("load") if event[1] == 2]
+            _broken[key] = loading.received, kind, text, readers
     return _broken[key]
 
 
@@ -79,7 +80,7 @@ def last_line(text: str) -> str:
 
 
 def raised(answer: Any, trial: Trial) -> None:
-    received, kind, text, reads = broken(answer, trial)
+    received, kind, text, readers = broken(answer, trial)
     strange = [batch for batch in received if type(batch) is not list]
     trial.true(
         not strange,
@@ -104,11 +105,19 @@ def raised(answer: Any, trial: Trial) -> None:
         got=f"{received}, then {kind}",
         observed=("place", "early" if len(received) < 2 else received),
     )
+    again = readers[1:]
+    where = (
+        "in the training loop's process"
+        if os.getpid() in again
+        else "in the same worker"
+        if set(again) <= {*readers[:1]}
+        else "in a different worker"
+    )
     trial.true(
-        reads == 1,
-        f"Sample 2 raised ValueError and was read {reads} times: a second try hides an error that comes now and then.",
+        not again,
+        f"Sample 2 raised ValueError and was read once more, {where}.",
         expected="one read of each sample",
-        got=f"{reads} reads of sample 2",
+        got=f"{len(readers)} reads of sample 2",
         observed="read again",
     )
 
@@ -358,9 +367,12 @@ def _dead(answer: Any, trial: Trial, description: str, acts: dict, how: str) -> 
         )
 
 
+SLOW = 2.9  # s: the docstring promises that a sample may take 3
+
+
 def _takes_its_time(samples: Samples, index: Any) -> Any:
-    """Takes 1.6 s or a little more, and notes whether the worker that has raised meanwhile ends soon."""
-    end = time.monotonic() + 1.6
+    """Takes SLOW or a little more, and notes whether the worker that has raised meanwhile ends soon."""
+    end = time.monotonic() + SLOW
     samples.log.wait(lambda events: ["raised", 2] in events or time.monotonic() > end)
     other = next((event[2] for event in samples.log.events("load") if event[1] == 2), None)
     for _ in range(30):  # 0.6 s: sooner than most loaders that give up on a slow sample end their workers
@@ -382,13 +394,13 @@ def _slow_beside_an_error(answer: Any, trial: Trial) -> tuple[list[Any], str, st
     """Batches, kind and words of what came then, and whether worker 0 had ended and its error was lost by that."""
     key = id(answer), trial.seed
     message = (
-        "4 batches, two workers; sample 1 takes 1.6 seconds; meanwhile sample 2, in the other worker, raises "
+        f"4 batches, two workers; sample 1 takes {SLOW} seconds; meanwhile sample 2, in the other worker, raises "
         "FileNotFoundError"
     )
     trial.given(message)
     if key not in _slowed:
         acts = {1: _takes_its_time, 2: _missing}
-        with Loading(trial, answer, message, [[k] for k in range(4)], acts=acts, patience=40) as loading:
+        with Loading(trial, answer, message, [[k] for k in range(4)], acts=acts, patience=50) as loading:
             error = loading.error()
             kind = "" if error is None else type(error).__name__
             words = "the end of the epoch" if error is None else f"{kind}: {error}"

@@ -14,7 +14,7 @@ from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
 from helpers.labs.dataloader.shared.processes import Log, Stuck
-from helpers.labs.dataloader.shared.run import Loading, Samples, waits_for
+from helpers.labs.dataloader.shared.run import Loading, Samples, waits_for, worker_id
 
 PROCESSES = "the samples are loaded by num_workers processes that the loader starts itself"
 ORDER = "batches come in the sampler's order, however long each takes"
@@ -81,6 +81,14 @@ def processes(answer: Any, trial: Trial) -> None:
             observed=("kinds", sorted({type(batch).__name__ for batch in received})),
         )
         places = [min(batch, default=-1) for batch in received]
+        asked = len(loading.places("asked"))
+        trial.true(
+            received or asked < 6,
+            "All batches were asked of the sampler, and none came.",
+            expected=str(batches),
+            got=received,
+            observed="sampler gone through, and no batch",
+        )
         trial.true(
             sorted(places) == list(range(6)),
             "Some batches are lost, or come twice.",
@@ -125,6 +133,12 @@ class _Listed:
         return list(samples)
 
 
+def _says_who(samples: Samples, index: Any) -> Any:
+    """A sample that notes which worker loads it, as get_worker_info() has it."""
+    samples.log.note("by", index, worker_id())
+    return index
+
+
 def gated(answer: Any, trial: Trial) -> dict[str, Any]:
     """A run in which batch 0 takes longer than all that may be loaded beside it. The steps below share it."""
     key = id(answer), trial.seed
@@ -134,7 +148,7 @@ def gated(answer: Any, trial: Trial) -> dict[str, Any]:
     trial.given(message)
     if key not in _gated:
         acts = {0: waits_for(1, 3)}
-        with Loading(trial, answer, message, [[k] for k in range(12)], acts=acts) as loading:
+        with Loading(trial, answer, message, [[k] for k in range(12)], acts=acts, usual=_says_who) as loading:
             received = [batch[0] for batch in loading.rest()]
             events = loading.log.events()
             before = events[: events.index(["done", 0])]
@@ -143,6 +157,7 @@ def gated(answer: Any, trial: Trial) -> dict[str, Any]:
                 "beside": sorted(e[1] for e in before if e[0] == "done"),
                 "asked": sum(e[0] == "asked" for e in before),
                 "pids": [e[2] for e in sorted(e for e in events if e[0] == "load")],
+                "ids": {e[1]: e[2] for e in events if e[0] == "by"},
                 "left": loading.started.left(),
             }
     return _gated[key]
@@ -190,6 +205,16 @@ def turns(answer: Any, trial: Trial) -> None:
             expected="batches 0, 2, 4, ... by worker 0 and 1, 3, 5, ... by worker 1",
             got=", ".join(f"{k} by {names[pid]}" for k, pid in enumerate(pids)),
             observed=("turns", beside),
+        )
+    # What a worker is told about itself is asked below: here only whether the two numbers are exchanged.
+    ids = found["ids"]
+    if all(ids.get(k) == (k + 1) % 2 for k in range(1, 12)):
+        trial.fail(
+            "The batches are dealt out in turns, and each is loaded by the worker whose number, as get_worker_info() has it, is "
+            "that of the other.",
+            expected="batch 1 loaded by worker 1, batch 2 by worker 0, and so on",
+            got="batch 1 loaded by worker 0, batch 2 by worker 1, and so on",
+            observed=("turns", "exchanged"),
         )
 
 

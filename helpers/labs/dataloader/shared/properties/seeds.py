@@ -249,7 +249,14 @@ def _see_hooks(trial: Trial, hooks: list[list[Any]], base_seed: int, own: int) -
         ids == [0, 1],
         f"worker_init_fn was called {len(hooks)} times" + (f", with {ids}." if ids else "."),
         expected="once in each worker, with the worker's number: 0 and 1",
-        observed=("hooks", "seeds" if ids == [base_seed, base_seed + 1] else ids),
+        observed=(
+            "hooks",
+            "seeds"
+            if ids == [base_seed, base_seed + 1]
+            else "again and again"
+            if set(ids) == {0, 1} and len(ids) > 3
+            else ids,
+        ),
     )
     infos = [hook[3] for hook in sorted(hooks, key=lambda hook: hook[2])]
     trial.true(
