@@ -235,6 +235,27 @@ def one_size():
 probe_rounding.variant(one_size)(probing(ns=(128,)))
 
 
+@probe_rounding.mistake(breaks=DIFFERENTLY)
+def one_number_of_rows(matmul: Matmul) -> str:
+    """Where the number of rows of the product decides how it rounds, the word is that of one number of rows. Perhaps all
+    products have as many rows, and the second size is that of the columns, or of the sum: take 64 and 128 rows.
+    """
+    words = set()
+    for n in (64, 128):
+        x = filled(n)
+        words |= {same(x[:64], matmul(x[:64], torch.eye(n))), same(x[:64], matmul(torch.eye(64, n), x))}
+    return words.pop() if len(words) == 1 else "unknown"
+
+
+@probe_rounding.variant(one_number_of_rows)
+def _(matmul: Matmul) -> str:
+    words = set()
+    for n in (64, 128):
+        x = filled(128)[:, :n].contiguous()
+        words |= {same(x, matmul(x, torch.eye(n))), same(x, matmul(torch.eye(128), x))}
+    return words.pop() if len(words) == 1 else "unknown"
+
+
 @built.mistake(breaks=SMALL)
 def too_small():
     """A device that does something else below 64 rows was called unknown. Perhaps such a product was asked,

@@ -47,7 +47,7 @@ ROUNDED = "x rounded to TF32: 8 bits of exponent, 10 of mantissa, in a float32 w
 EVEN = '"nearest-even": a tie goes to the neighbour whose last kept bit is 0.'
 AWAY = '"nearest-away": a tie goes to the neighbour farther from zero.'
 CUT = '"toward-zero": the low bits are cut off.'
-WORDS = "A different word is a ValueError."
+WORDS = "A different word, or a different spelling, is a ValueError."
 NEW = "The result is a new float32 tensor of the shape of x, which stays as it is."
 SIGNS = "Each number keeps its sign, zero too."
 SPECIAL = "NaN stays NaN (which one is yours to choose), inf stays inf."
@@ -310,6 +310,17 @@ def random_patterns(answer: Answer, trial: Trial) -> None:
 
 PARTS = ("nearest", "even", "away", "zero", "", "toward", "nearest-evenly", "toward-even", "not-nearest-away")
 """Words that have something in common with a known one."""
+SPELT = (
+    "Nearest-Even",
+    "NEAREST-AWAY",
+    "nearest_even",
+    "toward_zero",
+    "nearest away",
+    "nearesteven",
+    " toward-zero",
+    "nearest-even\n",
+)
+"""Known words in a different spelling."""
 
 
 @to_tf32.property("another rounding is a ValueError", asks=WORDS, once_right=True)
@@ -317,16 +328,17 @@ def other_roundings(answer: Answer, trial: Trial) -> None:
     x = torch.randn(4, generator=trial.generator)
     trial.given('rounding = "up"')
     trial.raises(ValueError, lambda: answer(x, "up"), 'for "up"')
-    for rounding in PARTS:
-        trial.given(f'rounding = "{rounding}"')
-        trial.true(
-            not _taken(answer, x, rounding),
-            f'"{rounding}" is none of the three words, and nothing was raised. "up" is refused.',
-            expected="ValueError",
-            got="a tensor",
-            observed="part of a word taken",
-        )
-        trial.raises(ValueError, lambda rounding=rounding: answer(x, rounding), f'for "{rounding}"')
+    for words, observed in ((PARTS, "part of a word taken"), (SPELT, "a different spelling taken")):
+        for rounding in words:
+            trial.given(f"rounding = {rounding!r}")
+            trial.true(
+                not _taken(answer, x, rounding),
+                f'{rounding!r} is none of the three words, and nothing was raised. "up" is refused.',
+                expected="ValueError",
+                got="a tensor",
+                observed=observed,
+            )
+            trial.raises(ValueError, lambda rounding=rounding: answer(x, rounding), f"for {rounding!r}")
     for name, special in (
         ("an empty x", x[:0]),
         ("a 0-d x", x[0]),

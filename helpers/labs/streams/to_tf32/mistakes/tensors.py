@@ -174,6 +174,19 @@ for matches in (
 
 
 @to_tf32.mistake(breaks=WORDS)
+def spelling_mended(x: Tensor, rounding: str) -> Tensor:
+    """A known word in a different spelling was taken: with capitals, blanks or underscores. Perhaps lower(), strip() or
+    replace() stands before the comparison. Only the three words count, letter by letter.
+    """
+    return right(x, rounding.lower().replace("_", "-"))
+
+
+@to_tf32.variant(spelling_mended)
+def _(x: Tensor, rounding: str) -> Tensor:
+    return right(x, rounding.strip())
+
+
+@to_tf32.mistake(breaks=WORDS)
 def empty_before_the_word(x: Tensor, rounding: str) -> Tensor:
     """For an empty x a word that does not exist raised nothing. Perhaps the empty case returns before the word is looked
     at: look at it first.
