@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import FrameType
-from typing import Any
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -30,7 +29,7 @@ from helpers.labs.streams.find_races.compared import (
 )
 from helpers.labs.streams.shared.happens_before import races
 from helpers.labs.streams.shared.random_programs import drawn_program, pipeline
-from helpers.labs.streams.shown.programs import kernel, listing, record, wait, written
+from helpers.labs.streams.shown.programs import kernel, listing, record, written
 from helpers.notebook.stubs import missing_exercise
 from helpers.streams.program import Op
 
@@ -80,7 +79,7 @@ HOST = (
 )
 DURATIONS = "Durations say nothing: what does not meet in one run may meet in the next."
 TWICE = "Two launches of one kernel are equal Ops, and two kernels all the same."
-MANY = "10,000 ops take 5 seconds at most, and memory that grows with their number, not with its square."
+MANY = "10,000 ops, 3,000 of them kernels, take 5 seconds at most, and memory that grows with their number, not with its square."
 
 
 # What comes back, and what a call leaves behind: that spoils everything else, and is found first.
@@ -437,9 +436,6 @@ def random_programs(answer: Answer, trial: Trial) -> None:
 LONG, LONGEST = 120, 625
 """Rounds of the pipeline: 16 ops each."""
 FEW_OPS, MANY_OPS = 2_000, 16_000  # eight times as many: tables and lists are as full then as before
-FEW_KERNELS, MORE_KERNELS = 200, 400
-STEPS = 250e6
-"""Of Python's own, in 5 seconds: on a fast machine as many."""
 BYTES_AN_OP = 4_000
 CALLS = 300
 
@@ -472,57 +468,6 @@ def memory(answer: Answer, trial: Trial) -> None:
     )
 
 
-@find_races.property("10,000 ops take 5 seconds also where most are kernels", asks=MANY, once_right=True)
-def crowded(answer: Answer, trial: Trial) -> None:
-    trial.given(
-        f"programs of {FEW_KERNELS} and of {MORE_KERNELS} kernels on 3 streams, each memory touched by two of them; "
-        "no race in them"
-    )
-    few, more = (steps_of_python(answer, crowd(count)) for count in (FEW_KERNELS, MORE_KERNELS))
-    square = max(0, more - 2 * few) / (MORE_KERNELS**2 - 2 * FEW_KERNELS**2)
-    each = max(0, few - square * FEW_KERNELS**2) / FEW_KERNELS
-    steps = each * 10_000 + square * 10_000**2
-    trial.true(
-        steps <= STEPS,
-        f"Twice as many kernels take {more / few:.1f} times as many steps of Python. In a program of 10,000 kernels that "
-        "is more than 5 seconds hold. What is kept for each memory (who touches it, on which stream, from which number on) "
-        "leads to the few kernels that matter.",
-        expected=f"at most {STEPS / 1e6:.0f} million steps for 10,000 kernels",
-        got=f"about {steps / 1e6:.0f} million, counted at {FEW_KERNELS} and {MORE_KERNELS} kernels",
-        observed="grows with the square" if more > 3 * few else "many steps for each op",
-    )
-
-
-def crowd(count: int) -> list[Op]:
-    """`count` kernels on three streams, and a record and a wait after each tenth. Nothing races."""
-    program: list[Op] = []
-    for number in range(count):
-        on, pair = f"s{number % 3 + 1}", f"{number // 6}.{number % 3}"
-        program.append(kernel(on, writes=[pair]) if number % 6 < 3 else kernel(on, reads=[pair]))
-        if number % 10 == 9:
-            program += [record(on, "e"), wait("s1", "e")]
-    return program
-
-
-def steps_of_python(answer: Answer, program: list[Op]) -> int:
-    """How many steps of Python's machine the answer takes in this thread; no clock, so no load of the machine is seen."""
-    count = 0
-
-    def notice(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
-        frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        count += 1
-        return notice
-
-    before = sys.gettrace()
-    sys.settrace(notice)
-    try:
-        answer(program)
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @find_races.property("the memory of each op is the same in a longer program", asks=MANY, once_right=True)
 def memory_of_longer(answer: Answer, trial: Trial) -> None:
     trial.given(f"pipelines of {FEW_OPS:,} and of {MANY_OPS:,} ops, on 4 streams; no race in them")
@@ -539,15 +484,15 @@ def memory_of_longer(answer: Answer, trial: Trial) -> None:
 
 
 def in_parts(rounds: int) -> list[Op]:
-    """The pipeline, which gets new memory every ten rounds: an answer that looks at all who touched it has few of them."""
-    return [
-        replace(
-            op,
-            reads=frozenset(f"{name}.{place // 160}" for name in op.reads),
-            writes=frozenset(f"{name}.{place // 160}" for name in op.writes),
-        )
-        for place, op in enumerate(pipeline(rounds))
-    ]
+    """The pipeline with four events for the saved weights, and kernels in every eighth round only: what is kept for each
+    event stays small, and who compares all kernels has few."""
+    program = []
+    for place, op in enumerate(pipeline(rounds)):
+        if op.kind == "kernel" and place // 16 % 8:
+            op = record(op.stream, "idle")
+        event = op.event and re.sub(r"saved(-?\d+)", lambda found: f"saved{int(found[1]) % 4}", op.event)
+        program.append(replace(op, event=event))
+    return program
 
 
 @find_races.property(

@@ -72,7 +72,7 @@ def compare(trial: Trial, work: Work, got: Sequence[float], want: Sequence[float
     trial.fail(
         f"The readings are not what the calls take on the stream: {in_words(kind)}.",
         expected=f"{[round(ms, 3) for ms in want]} ms, each with up to {ALLOWED:g} ms more for the launches",
-        got=f"{[round(float(ms), 6) for ms in got]}",
+        got=f"{[round(ms, 6) for ms in got]}",
         observed=kind if kind != "something else" else (kind, [float(ms) for ms in got]),
     )
 

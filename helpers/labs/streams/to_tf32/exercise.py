@@ -259,8 +259,16 @@ def shapes(answer: Answer, trial: Trial) -> None:
         for rounding in ROUNDINGS:
             trial.given(f'"{rounding}", {name}')
             got = require_tensor(trial, answer(x, rounding), x.shape)
-            same = torch.equal(bits_of(got), bits_of(tf32(x.contiguous(), rounding)))
-            trial.true(same, "Right for a contiguous x, wrong here.", got=got, observed=(name, rounding))
+            want = tf32(x.contiguous(), rounding)
+            off = (bits_of(got) != bits_of(want)).nonzero().tolist()
+            if off:
+                at = tuple(off[0])
+                trial.fail(
+                    f"Right for a contiguous x, wrong here: {len(off)} of {x.numel()} numbers, the first at {list(at)}.",
+                    expected=described(int(bits_of(want[at]))),
+                    got=described(int(bits_of(got[at]))),
+                    observed=(name, rounding),
+                )
 
 
 def _channels_last(x: Tensor) -> Tensor:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter as Clock
 from functools import cache, reduce
 from operator import or_
 
 from helpers.labs.streams.find_races.compared import Pairs
 from helpers.labs.streams.find_races.exercise import MANY, find_races
 from helpers.labs.streams.find_races.mistakes.pairs import conflicts
-from helpers.labs.streams.shared.happens_before import races
 from helpers.streams.program import Op
 
 
@@ -65,38 +63,6 @@ def recursion(program: list[Op]) -> Pairs:
         for i in kernels
         if i < j and i not in over(j) and conflicts(program[i], program[j])
     }
-
-
-@find_races.mistake(breaks=MANY)
-def each_with_each(program: list[Op]) -> Pairs:
-    """Twice as many kernels take four times as many steps, and 10,000 take too long. Perhaps each kernel is compared with all
-    that stand before it: keep who touches which memory, and look at those.
-    """
-    found = races(program)
-    kernels = [index for index, op in enumerate(program) if op.kind == "kernel"]
-    return {(i, j) for at, j in enumerate(kernels) for i in kernels[:at] if (i, j) in found}
-
-
-@find_races.variant(each_with_each)
-def _(program: list[Op]) -> Pairs:
-    """With clocks, as they should be, and all kernels before."""
-    host, marks, clocks, kernels, found = Clock(), {}, {}, [], set()
-    for index, op in enumerate(program):
-        clock = clocks.setdefault(op.stream, Clock())
-        clock.update(clock | {name: max(clock[name], number) for name, number in host.items()})
-        if op.kind == "kernel":
-            clock[op.stream] += 1
-            for i, number, before in kernels:
-                if conflicts(before, op) and before.stream != op.stream and number > clock[before.stream]:
-                    found.add((i, index))
-            kernels.append((index, clock[op.stream], op))
-        elif op.kind == "record":
-            marks[op.event] = Clock(clock)
-        else:
-            seen, known = (host, clock) if op.kind == "host_sync" else (clock, marks.get(op.event, Clock()))
-            for name, number in known.items():
-                seen[name] = max(seen[name], number)
-    return found
 
 
 @find_races.mistake(breaks=MANY)

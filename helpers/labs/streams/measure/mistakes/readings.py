@@ -1,4 +1,4 @@
-"""What people write for 06.measure, and why it is wrong."""
+"""What people write for 06.measure, and why it is wrong: what is read, and when."""
 
 from __future__ import annotations
 
@@ -336,8 +336,8 @@ def warmup_before_each(
 def one_call_too_many(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
-    """A call that is neither asked for as warm-up nor measured: with warmup=0 the caller wants to see the
-    first call.
+    """fn is called once more than asked, whatever warmup and repeats are. Perhaps a call before the warm-up, or a reading
+    that is dropped.
     """
     for _ in range(warmup + 1):
         fn()
@@ -571,28 +571,4 @@ def clock_of_the_simulated_device(
         stream.synchronize()
         assert clock() >= now
         times.append((streams.clock() - start) * 1e3)
-    return times
-
-
-_seen: set[Any] = set()
-
-
-@measure.mistake(breaks=CALLS)
-def warm_already(
-    fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
-) -> list[float]:
-    """The second measure of one fn calls it less often than the first: there is no warm-up. Perhaps it is kept which fn was
-    warmed up before. The caller asks for the warm-up each time.
-    """
-    calls = 0 if fn in _seen else warmup
-    _seen.add(fn)
-    for _ in range(calls):
-        fn()
-    times = []
-    for _ in range(repeats):
-        stream.synchronize()
-        start = clock()
-        fn()
-        stream.synchronize()
-        times.append((clock() - start) * 1e3)
     return times
