@@ -209,7 +209,9 @@ def formula(answer: Answer, trial: Trial) -> None:
             if missing_exercise(error):
                 raise
             trial.fail(
-                f"The answer raised {type(error).__name__}: {error}. A formula takes any n.",
+                f"The answer raised {type(error).__name__}"
+                + (f": {error}" if isinstance(error, ValueError) else "")
+                + ". A formula takes any n.",
                 expected="a float",
                 got=type(error).__name__,
                 observed="raised",

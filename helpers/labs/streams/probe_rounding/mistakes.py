@@ -248,15 +248,6 @@ def one_number_of_rows(matmul: Matmul) -> str:
     return words.pop() if len(words) == 1 else "unknown"
 
 
-@probe_rounding.variant(one_number_of_rows)
-def _(matmul: Matmul) -> str:
-    words = set()
-    for n in (64, 128):
-        x = filled(128)[:, :n].contiguous()
-        words |= {same(x, matmul(x, torch.eye(n))), same(x, matmul(torch.eye(128), x))}
-    return words.pop() if len(words) == 1 else "unknown"
-
-
 @built.mistake(breaks=SMALL)
 def too_small():
     """A device that does something else below 64 rows was called unknown. Perhaps such a product was asked,
