@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import tracemalloc
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ from helpers.labs.streams.find_races.compared import (
 )
 from helpers.labs.streams.shared.happens_before import races
 from helpers.labs.streams.shared.random_programs import drawn_program, pipeline
-from helpers.labs.streams.shown.programs import kernel, listing, written
+from helpers.labs.streams.shown.programs import kernel, listing, record, written
 from helpers.notebook.stubs import missing_exercise
 from helpers.streams.program import Op
 
@@ -78,7 +79,7 @@ HOST = (
 )
 DURATIONS = "Durations say nothing: what does not meet in one run may meet in the next."
 TWICE = "Two launches of one kernel are equal Ops, and two kernels all the same."
-MANY = "10,000 ops take 5 seconds at most, and memory that grows with their number, not with its square."
+MANY = "10,000 ops, 3,000 of them kernels, take 5 seconds at most, and memory that grows with their number, not with its square."
 
 
 # What comes back, and what a call leaves behind: that spoils everything else, and is found first.
@@ -434,6 +435,7 @@ def random_programs(answer: Answer, trial: Trial) -> None:
 
 LONG, LONGEST = 120, 625
 """Rounds of the pipeline: 16 ops each."""
+FEW_OPS, MANY_OPS = 2_000, 16_000  # eight times as many: tables and lists are as full then as before
 BYTES_AN_OP = 4_000
 CALLS = 300
 
@@ -464,6 +466,32 @@ def memory(answer: Answer, trial: Trial) -> None:
         got=f"more than {BYTES_AN_OP:,} bytes an op",
         observed="holds too much",
     )
+
+
+@find_races.property("the memory of each op is the same in a longer program", asks=MANY, once_right=True)
+def memory_of_longer(answer: Answer, trial: Trial) -> None:
+    trial.given(f"pipelines of {FEW_OPS:,} and of {MANY_OPS:,} ops, on 4 streams; no race in them")
+    few, many = (peak_bytes(answer, in_parts(count // 16)) / count for count in (FEW_OPS, MANY_OPS))
+    trial.true(
+        many <= 1.5 * few + 200,
+        "In the longer program the answer holds more for each op. Is there something that is kept for each op and grows "
+        "with all that stand before it, such as a set of them, or a bit for each? A number for each stream says as much.",
+        expected=f"about as many bytes an op for {MANY_OPS:,} ops as for {FEW_OPS:,}",
+        got="more than one and a half times as many",
+        observed="more for each op in a longer program",
+    )
+
+
+def in_parts(rounds: int) -> list[Op]:
+    """The pipeline with four events for the saved weights, and kernels in every eighth round only: what is kept for each
+    event stays small, and who compares all kernels has few."""
+    program = []
+    for place, op in enumerate(pipeline(rounds)):
+        if op.kind == "kernel" and place // 16 % 8:
+            op = record(op.stream, "idle")
+        event = op.event and re.sub(r"saved(-?\d+)", lambda found: f"saved{int(found[1]) % 4}", op.event)
+        program.append(replace(op, event=event))
+    return program
 
 
 @find_races.property(

@@ -70,7 +70,8 @@ def record_stream_on_the_results(api: Any) -> Tensor:
 @fix_race.mistake(breaks=HOST)
 def host_synchronises(api: Any) -> Tensor:
     """The host waits for the device, and with it every queue. The values are right, and the time that streams were meant
-    to save is lost. Perhaps by synchronize(), a loop over query() or a tensor made text: let streams wait for streams.
+    to save is lost. Perhaps by synchronize(), a loop over query(), or a tensor made text, compared in an `if` or
+    asserted: let streams wait for streams.
     """
     return program(
         api,

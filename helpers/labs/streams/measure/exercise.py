@@ -72,7 +72,7 @@ def compare(trial: Trial, work: Work, got: Sequence[float], want: Sequence[float
     trial.fail(
         f"The readings are not what the calls take on the stream: {in_words(kind)}.",
         expected=f"{[round(ms, 3) for ms in want]} ms, each with up to {ALLOWED:g} ms more for the launches",
-        got=f"{[round(float(ms), 6) for ms in got]}",
+        got=f"{[round(ms, 6) for ms in got]}",
         observed=kind if kind != "something else" else (kind, [float(ms) for ms in got]),
     )
 
@@ -111,6 +111,20 @@ def counted(answer: Any, trial: Trial) -> None:
             got=calls,
             observed=found,
         )
+    trial.given("measure called twice with one fn; warmup=2, repeats=3 each time")
+    streams.reset()
+    work = Work(trial, streams.Stream(), (1,) * 20)
+    readings(answer, trial, work, warmup=2, repeats=3)
+    first, work.calls = work.calls, 0
+    readings(answer, trial, work, warmup=2, repeats=3)
+    trial.true(
+        work.calls == first,
+        f"fn was called {first} times by the first measure, and {work.calls} times by the second. No call of measure "
+        "depends on an earlier one.",
+        expected=first,
+        got=work.calls,
+        observed=("second measure", work.calls - first),
+    )
 
 
 @measure.property("reads the clock that it is given, or events of the stream", asks=TIME, after=(listed,))

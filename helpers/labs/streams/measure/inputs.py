@@ -118,7 +118,8 @@ WORDS = {
     "with warm-up": "the first reading also holds the warm-up, which was still on its way when the start was read",
     "with earlier work": "the first reading also holds what was queued on the stream before measure was called",
     "work elsewhere": "they also hold work on another stream",
-    "something else": "see below",
+    "whole": "they are rounded to whole numbers",
+    "something else": "some are more or less than that",
 }
 
 
@@ -163,7 +164,12 @@ def kind_of_readings(
         known["with warm-up"] = [want[0] + sum(calls[:spare]), *want[1:]]
     if before:
         known["with earlier work"] = [want[0] + before, *want[1:]]
-    return next((kind for kind, its in known.items() if _near(got, its)), "something else")
+    whole = list(got) == [round(value) for value in got] and all(
+        abs(value - its) < 1 for value, its in zip(got, want, strict=True)
+    )
+    return next(
+        (kind for kind, its in known.items() if _near(got, its)), "whole" if whole else "something else"
+    )
 
 
 def unit_of(got: Sequence[float], want: Sequence[float]) -> str:

@@ -97,10 +97,13 @@ def law(got: list[float], want: list[float]) -> tuple[str, float]:
     return "ratio", near if abs(math.log(ratio / near)) < 0.025 else float(f"{ratio:.1e}")
 
 
-def described(off: tuple[str, float]) -> str:
+def described(off: tuple[str, float], got: list[float], want: list[float]) -> str:
     what, value = off
     if what == "ratio":
-        return f"It depends on n as it should, and is about {value:.3g} times what is measured."
+        farthest = max(
+            (a / b for a, b in zip(got, want, strict=True)), key=lambda ratio: abs(math.log(ratio))
+        )
+        return f"It depends on n as it should, and is, where it is farthest off, {farthest:.3g} times what is measured."
     powers = {
         0.0: "stays the same for all n",
         0.5: "grows as sqrt(n)",
@@ -119,7 +122,7 @@ def require(answer: Answer, trial: Trial, rounding: str, data: str) -> None:
         return
     off = law(got, want)
     trial.fail(
-        described(off),
+        described(off, got, want),
         expected=f"within a factor of {FACTOR} of " + ", ".join(f"{value:.2e}" for value in want),
         got=", ".join(f"{value:.2e}" for value in got),
         observed=off,
@@ -206,8 +209,9 @@ def formula(answer: Answer, trial: Trial) -> None:
             if missing_exercise(error):
                 raise
             trial.fail(
-                f"The answer raised {type(error).__name__}. No product of that size fits into memory, and no table holds "
-                "each n: a formula takes any.",
+                f"The answer raised {type(error).__name__}"
+                + (f": {error}" if isinstance(error, ValueError) else "")
+                + ". A formula takes any n.",
                 expected="a float",
                 got=type(error).__name__,
                 observed="raised",

@@ -109,8 +109,8 @@ for form in (
 
 @built.mistake(breaks=NUMBER)
 def falls_always():
-    """For numbers around zero the prediction falls as 1/sqrt(n). Perhaps that law was taken for all data.
-    It is that of positive data, where C grows as n and its error as sqrt(n). A sum around zero grows no
+    """For numbers around zero the prediction falls as 1/sqrt(n). Perhaps that law was taken for all data,
+    or the two kinds of data are exchanged. It is that of positive data, where C grows as n and its error as sqrt(n). A sum around zero grows no
     faster than its error.
     """
     return always(lambda n: NORMAL / math.sqrt(n))
@@ -134,8 +134,8 @@ def flat_always():
 
 @built.mistake(breaks=NUMBER)
 def falls_with_n():
-    """The prediction falls as 1/n. Perhaps n errors were averaged. If they have random signs, that divides
-    them by sqrt(n), not by n.
+    """The prediction falls as 1/n. Perhaps n errors were averaged, or stand as one beside a sum of n. With random
+    signs, n of them add up to sqrt(n) times one: beside a sum that grows as n this falls as 1/sqrt(n).
     """
     return laws(uniform=lambda n: UNIFORM / n)
 
@@ -182,7 +182,7 @@ def the_largest_error():
     return laws(lambda n: 2.0**-11)
 
 
-for factor in (2**0.5, 2):
+for factor in (2**0.5, 2, 3**0.5 * NORMAL * 2**11):
     predict_tf32_error.variant(the_largest_error)(laws(lambda n, by=factor: by * 2.0**-11))
 
 
@@ -216,6 +216,14 @@ def mean_square():
     return laws(lambda n: nearest_normal(n) ** 2, lambda n: zero_normal(n) ** 2)
 
 
+@built.mistake(breaks=NUMBER)
+def uniform_as_the_upper_half():
+    """For uniform data the prediction is about 1.3 times what is measured. Perhaps the places of numbers from 1/2 to 1 were
+    taken for all. Half of the uniform numbers are smaller than 1/2, and their places, too.
+    """
+    return laws(uniform=lambda n: UNIFORM * 1.32 / math.sqrt(n))
+
+
 @built.mistake(breaks=ERROR)
 def in_percent():
     """The prediction is a hundred times too large. Perhaps it is in percent. A relative error is a plain
@@ -238,8 +246,8 @@ predict_tf32_error.variant(rounding_ignored)(laws(zero_normal, uniform=zero_unif
 @built.mistake(breaks=NUMBER)
 def twice_the_error_of_nearest():
     """The prediction is about three quarters of what is measured. Perhaps it is twice the error of nearest.
-    Errors toward zero are twice as wide, and no noise: the shrinking of both operands adds up first,
-    7.0e-4, and the noise comes on top.
+    Toward zero all errors have one sign: the shrinking of both operands adds up,
+    to 7.0e-4, and what differs from number to number comes on top.
     """
     return laws(normal_zero=lambda n: 2 * NORMAL, uniform_zero=lambda n: 2 * nearest_uniform(n))
 
@@ -287,8 +295,8 @@ def _(n: int, rounding: str, data: str) -> float:
 
 @predict_tf32_error.mistake(breaks=FORMULA)
 def n_numbers(n: int, rounding: str, data: str) -> float:
-    """For n = 2**50 an error was raised. Perhaps n numbers are made or gone through, or known values were looked up. A
-    prediction comes before: from the bits and the data, for any n.
+    """For n = 2**50 an error was raised. Perhaps n numbers are made or gone through, known values were looked up,
+    or a large n is refused. A prediction comes from the bits and the data, for any n.
     """
     return laws()(int(torch.ones(n).sum()), rounding, data)
 

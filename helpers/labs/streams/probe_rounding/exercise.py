@@ -15,6 +15,7 @@ from helpers.labs.streams.probe_rounding.inputs import (
     OTHERS,
     Matmul,
     backward_sum,
+    by_rows,
     by_size,
     device,
     float32_sum,
@@ -44,7 +45,7 @@ probe_rounding = Exercise(
 )
 
 HOW = "How a device rounds float32 operands before it multiplies."
-THREE = '"nearest-even", "nearest-away" or "toward-zero": BOTH operands are rounded to TF32 in that way, at 64 and at 128 rows.'
+THREE = '"nearest-even", "nearest-away" or "toward-zero": BOTH operands are rounded to TF32 in that way, at 64 and at 128 rows of the product.'
 NONE = '"none": nothing is rounded (full float32).'
 UNKNOWN = '"unknown": every other case.'
 DIFFERENTLY = "Operands or sizes that are treated differently"
@@ -52,7 +53,9 @@ BITS = "bfloat16, float16, another number of bits"
 RULES = "other rules for ties or for signs"
 SUM = "the sum of two TF32 numbers in place of one float32."
 SMALL = "No side is below 64: a small product may take a different kernel, which does not count."
-REACH = "The numbers reach from 2**-40 to 2**40, where float16 ends; none is subnormal, none overflows."
+REACH = (
+    "The numbers reach at least from 2**-40 to 2**40, where float16 ends; none is subnormal, none overflows."
+)
 DRAWN = "Nothing is drawn from a global generator."
 
 
@@ -69,7 +72,7 @@ def message_of(answer: Answer, trial: Trial, matmul: Matmul) -> str:
         if got is None
         else "The result is none of the five words.",
         expected=", ".join(f'"{name}"' for name in NAMES),
-        got=got,
+        got=f'"{got}"' if isinstance(got, str) else got,
         observed=("kind", str(got) if isinstance(got, str) else type(got).__name__),
     )
     return str(got)
@@ -101,9 +104,10 @@ def require(
     few: of the numbers, at most so many are ties: then the words are luck.
     """
     shares: list[float] = []
-    got = {
-        name: message_of(answer, trial, noting_ties(matmul, shares)) for name, (matmul, _) in cases.items()
-    }
+    got = {}
+    for name, (matmul, _) in cases.items():
+        trial.given(f"a matmul that works like this: {name}")
+        got[name] = message_of(answer, trial, noting_ties(matmul, shares))
     for name, (_, want) in cases.items():
         trial.given(f"a matmul that works like this: {name}")
         trial.true(
@@ -218,6 +222,11 @@ def sizes(answer: Answer, trial: Trial) -> None:
                     *(MODES[one] for one in (small if size < 128 else large))
                 )
             ),
+            "unknown",
+        )
+    for small, large in (("none", even), (even, zero), (zero, "none")):
+        cases[f"a product of less than 128 rows: {both(small)}, one of 128 or more rows: {both(large)}"] = (
+            by_rows(lambda rows, small=small, large=large: device(MODES[small if rows < 128 else large])),
             "unknown",
         )
     message = "What is below 128 rows is rounded in one way, what is above in a different one."

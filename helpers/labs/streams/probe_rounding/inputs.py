@@ -54,6 +54,11 @@ def by_size(choose: Callable[[int], Matmul]) -> Matmul:
     return lambda a, b: choose(max(*a.shape, *b.shape))(a, b)
 
 
+def by_rows(choose: Callable[[int], Matmul]) -> Matmul:
+    """A product that takes another kernel for other numbers of its rows, whatever the other sizes are."""
+    return lambda a, b: choose(a.shape[0])(a, b)
+
+
 def small_apart(small: Matmul, large: Matmul) -> Matmul:
     """A product that takes `small` as soon as one of the three sizes is below 64."""
     return lambda a, b: (small if min(*a.shape, *b.shape) < 64 else large)(a, b)

@@ -16,6 +16,7 @@ from helpers.labs.streams.probe_rounding.exercise import (
     REACH,
     RULES,
     SMALL,
+    SUM,
     THREE,
     UNKNOWN,
     Answer,
@@ -143,8 +144,8 @@ def only_even_neighbours():
 
 @built.mistake(breaks=THREE)
 def only_odd_neighbours():
-    """Even and away got one word. Perhaps the ties, if there were any, stood behind an odd last kept bit.
-    There both go up: an even one tells them apart.
+    """Even and away got one word. Perhaps no tie stood behind an even last kept bit, and behind an odd one
+    both go up; or a word is taken that most numbers fit. Let both kinds count, every bit.
     """
     return probing(only(odd=(1,)))
 
@@ -235,6 +236,18 @@ def one_size():
 probe_rounding.variant(one_size)(probing(ns=(128,)))
 
 
+@probe_rounding.mistake(breaks=DIFFERENTLY)
+def one_number_of_rows(matmul: Matmul) -> str:
+    """Where the number of rows of the product decides how it rounds, the word is that of one number of rows. Perhaps all
+    products have as many rows, and the second size is that of the columns, or of the sum: take 64 and 128 rows.
+    """
+    words = set()
+    for n in (64, 128):
+        x = filled(n)
+        words |= {same(x[:64], matmul(x[:64], torch.eye(n))), same(x[:64], matmul(torch.eye(64, n), x))}
+    return words.pop() if len(words) == 1 else "unknown"
+
+
 @built.mistake(breaks=SMALL)
 def too_small():
     """A device that does something else below 64 rows was called unknown. Perhaps such a product was asked,
@@ -270,6 +283,24 @@ def closest(x: Tensor, y: Tensor) -> str:
     errors = {mode: (tf32(x, mode) - y).double().abs().nansum() for mode in ROUNDINGS}
     errors["none"] = (x - y).double().abs().nansum()
     return min(errors, key=lambda name: float(errors[name]))
+
+
+@built.mistake(breaks=SUM)
+def the_sum_is_none():
+    """The sum of two TF32 numbers for each float32 was taken for full float32. Perhaps by a tolerance, such as 1e-5, or the
+    default of allclose: it errs by less. Compare the bits, with torch.equal.
+    """
+    return probing(judged=lambda x, y: "none" if torch.allclose(y, x, rtol=1e-5, atol=0.0) else same(x, y))
+
+
+@built.mistake(breaks=UNKNOWN)
+def none_for_the_rest():
+    """What is none of the three roundings was called "none". Perhaps the last `else` says so. "none" is that every number
+    comes out as it went in; what no word fits is "unknown".
+    """
+    return probing(
+        judged=lambda x, y: next((mode for mode in ROUNDINGS if torch.equal(y, tf32(x, mode))), "none")
+    )
 
 
 @built.mistake(breaks=UNKNOWN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 from helpers import streams
@@ -15,6 +16,7 @@ from helpers.labs.streams.simulate.schedule import (
     Case,
     asks,
     case,
+    given,
     hold,
     text_of,
     timeline,
@@ -56,13 +58,43 @@ PASSED = "A record is passed when its stream gets there."
 SIDE_BY_SIDE = "Streams run side by side, however many there are."
 LAST_RECORD = "A wait sees the last record of its event issued before it, or does nothing."
 HOST = "A host_sync holds the host until `stream` is free; the host's clock never goes back."
-LEFT = "The list of ops is left as it is."
+LEFT = "The list of ops is left as it is, and no call depends on an earlier one."
+
+
+_calls = itertools.count()
+
+
+def _outcome(answer: Answer, each: Case) -> str:
+    """The times that the answer gives, or what else it does: other properties judge that."""
+    try:
+        return text_of(answer(list(each.ops)))
+    except Exception as error:
+        if missing_exercise(error):
+            raise
+        return type(error).__name__
 
 
 @simulate.property("a list of pairs comes back, and the ops are left as they are", asks=(LIST, LEFT))
 def kind(answer: Answer, trial: Trial) -> None:
     text = "s1 30, s1 record e, s2 wait e, s2 10, s1 host_sync"
     times_in(answer, trial, [case("a program with an op of each kind", [(0, 30), (30, 40)], text)])
+    again = case(
+        "one program, given twice",
+        [(0, 10), (0, 30), (30, 35), (30, 37)],
+        "s2 wait e, s2 10, s1 30, s1 record e, s2 wait e, s2 5, s1 host_sync, s3 7",
+    )
+    # An event that no call before has seen: what an earlier check left behind spoils nothing.
+    number = next(_calls)
+    anew = replace(again, ops=tuple(replace(op, event=op.event and f"e.{number}") for op in again.ops))
+    first, second = (_outcome(answer, anew) for _ in range(2))
+    given(trial, again)
+    trial.true(
+        first == second,
+        "The second call for one program gives something else than the first.",
+        expected=f"both times the same; the first gave {first}",
+        got=second,
+        observed="depends on the call before",
+    )
 
 
 queues = asks(
@@ -198,6 +230,19 @@ synced = asks(
     ),
     once_right=True,
     words=HOST,
+)
+
+equal = asks(
+    simulate,
+    "kernels that are equal Ops are kernels of their own",
+    case("the same kernel three times", [(0, 10), (10, 20), (20, 30)], "s1 10, s1 10, s1 10"),
+    case(
+        "the same kernel on both sides of a wait",
+        [(0, 10), (0, 30), (30, 40)],
+        "s1 10, s2 30, s2 record e, s1 wait e, s1 10",
+    ),
+    once_right=True,
+    words=LIST,
 )
 
 edges = asks(

@@ -186,7 +186,7 @@ def sentence(each: Case, got: Times) -> str:
     """What is wrong with the times, told of the first kernel for which they are."""
     if len(got) != len(each.times):
         return (
-            f"The program has {len(each.times)} kernels, the list has {len(got)} pairs. Each kernel has one, in the "
+            f"The program has {len(each.times)} kernels, the list has {len(got)} {'pair' if len(got) == 1 else 'pairs'}. Each kernel has one, in the "
             "order of the program; records, waits and synchronisations have none."
         )
     kernels = [index for index, op in enumerate(each.ops) if op.kind == "kernel"]

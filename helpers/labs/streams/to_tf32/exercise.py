@@ -47,7 +47,7 @@ ROUNDED = "x rounded to TF32: 8 bits of exponent, 10 of mantissa, in a float32 w
 EVEN = '"nearest-even": a tie goes to the neighbour whose last kept bit is 0.'
 AWAY = '"nearest-away": a tie goes to the neighbour farther from zero.'
 CUT = '"toward-zero": the low bits are cut off.'
-WORDS = "A different word is a ValueError."
+WORDS = "A different word, or a different spelling, is a ValueError."
 NEW = "The result is a new float32 tensor of the shape of x, which stays as it is."
 SIGNS = "Each number keeps its sign, zero too."
 SPECIAL = "NaN stays NaN (which one is yours to choose), inf stays inf."
@@ -259,8 +259,16 @@ def shapes(answer: Answer, trial: Trial) -> None:
         for rounding in ROUNDINGS:
             trial.given(f'"{rounding}", {name}')
             got = require_tensor(trial, answer(x, rounding), x.shape)
-            same = torch.equal(bits_of(got), bits_of(tf32(x.contiguous(), rounding)))
-            trial.true(same, "Right for a contiguous x, wrong here.", got=got, observed=(name, rounding))
+            want = tf32(x.contiguous(), rounding)
+            off = (bits_of(got) != bits_of(want)).nonzero().tolist()
+            if off:
+                at = tuple(off[0])
+                trial.fail(
+                    f"Right for a contiguous x, wrong here: {len(off)} of {x.numel()} numbers, the first at {list(at)}.",
+                    expected=described(int(bits_of(want[at]))),
+                    got=described(int(bits_of(got[at]))),
+                    observed=(name, rounding),
+                )
 
 
 def _channels_last(x: Tensor) -> Tensor:
@@ -310,6 +318,17 @@ def random_patterns(answer: Answer, trial: Trial) -> None:
 
 PARTS = ("nearest", "even", "away", "zero", "", "toward", "nearest-evenly", "toward-even", "not-nearest-away")
 """Words that have something in common with a known one."""
+SPELT = (
+    "Nearest-Even",
+    "NEAREST-AWAY",
+    "nearest_even",
+    "toward_zero",
+    "nearest away",
+    "nearesteven",
+    " toward-zero",
+    "nearest-even\n",
+)
+"""Known words in a different spelling."""
 
 
 @to_tf32.property("another rounding is a ValueError", asks=WORDS, once_right=True)
@@ -317,16 +336,17 @@ def other_roundings(answer: Answer, trial: Trial) -> None:
     x = torch.randn(4, generator=trial.generator)
     trial.given('rounding = "up"')
     trial.raises(ValueError, lambda: answer(x, "up"), 'for "up"')
-    for rounding in PARTS:
-        trial.given(f'rounding = "{rounding}"')
-        trial.true(
-            not _taken(answer, x, rounding),
-            f'"{rounding}" is none of the three words, and nothing was raised. "up" is refused.',
-            expected="ValueError",
-            got="a tensor",
-            observed="part of a word taken",
-        )
-        trial.raises(ValueError, lambda rounding=rounding: answer(x, rounding), f'for "{rounding}"')
+    for words, observed in ((PARTS, "part of a word taken"), (SPELT, "a different spelling taken")):
+        for rounding in words:
+            trial.given(f"rounding = {rounding!r}")
+            trial.true(
+                not _taken(answer, x, rounding),
+                f'{rounding!r} is none of the three words, and nothing was raised. "up" is refused.',
+                expected="ValueError",
+                got="a tensor",
+                observed=observed,
+            )
+            trial.raises(ValueError, lambda rounding=rounding: answer(x, rounding), f"for {rounding!r}")
     for name, special in (
         ("an empty x", x[:0]),
         ("a 0-d x", x[0]),

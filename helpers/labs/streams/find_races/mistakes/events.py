@@ -59,7 +59,7 @@ def records_add_up(program: list[Op]) -> Pairs:
 @find_races.mistake(breaks=NOT_MOVED)
 def event_read_late(program: list[Op]) -> Pairs:
     """A record that was issued after the wait moves it: what this record marks counts as over. Perhaps
-    the event was looked up after the whole program was read. A wait takes what the event holds when the
+    the event was looked up after the program was read, or a record moves those who wait already. A wait takes what the event holds when the
     wait is issued.
     """
 

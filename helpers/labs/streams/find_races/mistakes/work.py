@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 
 from helpers.labs.streams.find_races.compared import Pairs
 from helpers.labs.streams.find_races.exercise import MANY, find_races
@@ -62,3 +63,21 @@ def recursion(program: list[Op]) -> Pairs:
         for i in kernels
         if i < j and i not in over(j) and conflicts(program[i], program[j])
     }
+
+
+@find_races.mistake(breaks=MANY)
+def a_bit_for_each_op(program: list[Op]) -> Pairs:
+    """In a longer program more is kept for each op. Perhaps a set of all ops before it, as the bits of one number: few bytes
+    each in a short program, and the square of its length all the same.
+    """
+    over: list[int] = []
+    for index, edges in enumerate(comes_after(program)):
+        over.append(reduce(or_, (over[edge] for edge in edges), 1 << index))
+    touching: dict[str, list[int]] = {}
+    found = set()
+    for j, op in enumerate(program):
+        for memory in op.reads | op.writes:
+            near = touching.setdefault(memory, [])
+            found |= {(i, j) for i in near if not over[j] >> i & 1 and conflicts(program[i], op)}
+            near.append(j)
+    return found

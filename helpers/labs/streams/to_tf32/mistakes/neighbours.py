@@ -87,8 +87,8 @@ to_tf32.variant(not_masked)(of_parts(lambda size, rounding: size + asked(size, r
 
 @built.mistake(breaks=ROUNDED)
 def truncates_always():
-    """To nearest, every number is cut off. Perhaps by a mask alone: then the error has one sign and is
-    twice as large. Rounding to nearest adds half of the last kept place first.
+    """In a nearest mode, numbers past the middle between two neighbours are cut off. Perhaps by a mask alone, or only ties
+    were looked at. Rounding to nearest adds half of the last kept place first, to all.
     """
     return adding(lambda size, rounding: 0)
 

@@ -66,8 +66,8 @@ to_tf32.variant(drops_ten_bits)(with_mask(0x03FF))
 
 @to_tf32.mistake(breaks=ROUNDED)
 def through_bfloat16(x: Tensor, rounding: str) -> Tensor:
-    """The last three of the ten bits are lost. Perhaps on the way through bfloat16: it has the range of
-    TF32 and only 7 bits of mantissa.
+    """The last three of the ten bits are lost. Perhaps on the way through bfloat16, which has the range of
+    TF32 and only 7 bits of mantissa, or by clearing 16 bits as if it were bfloat16.
     """
     known(rounding)
     return x.to(torch.bfloat16).to(torch.float32)
@@ -264,6 +264,14 @@ def _(x: Tensor, rounding: str) -> Tensor:
 @to_tf32.variant(nan_to_infinity)
 def _(x: Tensor, rounding: str) -> Tensor:
     return of_all(x, rounding) if rounding == "toward-zero" else right(x, rounding)
+
+
+@to_tf32.mistake(breaks=SPECIAL)
+def nan_with_a_sign_to_infinity(x: Tensor, rounding: str) -> Tensor:
+    """A NaN with the sign bit became minus infinity, one without it stayed NaN. Perhaps all bits are compared with
+    0x7F800000, and the sign bit was not taken off: with it, the int32 is negative.
+    """
+    return torch.where(x.view(torch.int32) > INF, x, of_all(x, rounding))
 
 
 @to_tf32.mistake(breaks=SPECIAL)

@@ -49,9 +49,22 @@ def number_for_0d(x: Tensor, rounding: str) -> Tensor | float:
 
 
 @to_tf32.mistake(breaks=NEW)
+def shape_of_few_dimensions(x: Tensor, rounding: str) -> Tensor:
+    """Most shapes come back, and one does not. Perhaps a 0-d x got a dimension, as by atleast_1d, or a dimension of length 1
+    was taken away, as by squeeze: the result has the shape of x, whatever that is.
+    """
+    return right(torch.atleast_1d(x), rounding)
+
+
+@to_tf32.variant(shape_of_few_dimensions)
+def _(x: Tensor, rounding: str) -> Tensor:
+    return right(x, rounding).squeeze()
+
+
+@to_tf32.mistake(breaks=NEW)
 def x_edited(x: Tensor, rounding: str) -> Tensor:
-    """x is not what it was. `x.view(torch.int32)` is a view: an operation in place on it, with `_` or `+=`,
-    edits x. Perhaps there is one: work on a new tensor, or on a clone.
+    """x is not what it was. Perhaps by an operation in place, with `_` or `+=`, on x or on `x.view(torch.int32)`, which
+    has the memory of x: work on a new tensor, or on a clone.
     """
     result = right(x, rounding)
     x.view(torch.int32).copy_(result.view(torch.int32))
@@ -171,6 +184,19 @@ for matches in (
     to_tf32.variant(part_of_a_word)(
         matching(lambda word, rounding, matches=matches: word == rounding or matches(word, rounding))
     )
+
+
+@to_tf32.mistake(breaks=WORDS)
+def spelling_mended(x: Tensor, rounding: str) -> Tensor:
+    """A known word in a different spelling was taken: with capitals, blanks or underscores. Perhaps lower(), strip() or
+    replace() stands before the comparison. Only the three words count, letter by letter.
+    """
+    return right(x, rounding.lower().replace("_", "-"))
+
+
+@to_tf32.variant(spelling_mended)
+def _(x: Tensor, rounding: str) -> Tensor:
+    return right(x, rounding.strip())
 
 
 @to_tf32.mistake(breaks=WORDS)

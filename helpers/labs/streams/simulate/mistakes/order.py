@@ -1,4 +1,4 @@
-"""What people write for 06.simulate, and why it is wrong."""
+"""What people write for 06.simulate, and why it is wrong: what waits for what."""
 
 from __future__ import annotations
 

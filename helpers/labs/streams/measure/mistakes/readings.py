@@ -1,4 +1,4 @@
-"""What people write for 06.measure, and why it is wrong."""
+"""What people write for 06.measure, and why it is wrong: what is read, and when."""
 
 from __future__ import annotations
 
@@ -336,8 +336,8 @@ def warmup_before_each(
 def one_call_too_many(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
-    """A call that is neither asked for as warm-up nor measured: with warmup=0 the caller wants to see the
-    first call.
+    """fn is called once more than asked, whatever warmup and repeats are. Perhaps a call before the warm-up, or a reading
+    that is dropped.
     """
     for _ in range(warmup + 1):
         fn()
