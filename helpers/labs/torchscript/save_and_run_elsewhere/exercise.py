@@ -161,9 +161,9 @@ def a_program(answer: Any, trial: Trial) -> None:
     kind = run.kind
     trial.true(
         kind == "TorchScript",
-        f"At path there is {kind}.",
+        f"At path there is {kind}." + (" Reading that ended the call." if is_of_the_file else ""),
         expected="a file that torch.jit.load reads, here and in C++",
-        observed=(kind, type(run.got).__name__),
+        observed=(kind, "an error of it" if is_of_the_file else type(run.got).__name__),
     )
 
 
