@@ -252,28 +252,32 @@ def _(x: Tensor, rank: int, world: int) -> None:
     added_before_wait(x, rank, world, torch.empty_like)
 
 
-TOTALS: dict[tuple[int, ...], Tensor] = {}
+def keeps() -> None:
+    """A closure, since it goes to each rank by value: what one check leaves in a module's variable the next one would meet."""
+    totals: dict[tuple[int, ...], Tensor] = {}
+
+    @naive_allreduce.mistake(breaks=contract.IN_A_ROW)
+    def total_kept_between_calls(x: Tensor, rank: int, world: int) -> None:
+        """The first call is right, and the second one gives the sums of both, added up. Perhaps rank 0 keeps the tensor in
+        which it adds, in a variable that outlives the call, and never sets it to zero.
+        """
+        flat = x.contiguous()
+        if rank:
+            dist.send(flat, 0)
+            dist.recv(flat, 0)
+            x.copy_(flat)
+            return
+        received = torch.empty_like(flat)
+        total = totals.setdefault(tuple(x.shape), torch.zeros_like(flat))
+        total += flat
+        for source in range(1, world):
+            dist.recv(received, source)
+            total += received
+        handed_out(total, world)
+        x.copy_(total)
 
 
-@naive_allreduce.mistake(breaks=contract.IN_A_ROW)
-def total_kept_between_calls(x: Tensor, rank: int, world: int) -> None:
-    """The first call is right, and the second one gives the sums of both, added up. Perhaps rank 0 keeps the tensor in which
-    it adds, in a variable that outlives the call, and never sets it to zero.
-    """
-    flat = x.contiguous()
-    if rank:
-        dist.send(flat, 0)
-        dist.recv(flat, 0)
-        x.copy_(flat)
-        return
-    received = torch.empty_like(flat)
-    total = TOTALS.setdefault(tuple(x.shape), torch.zeros_like(flat))
-    total += flat
-    for source in range(1, world):
-        dist.recv(received, source)
-        total += received
-    handed_out(total, world)
-    x.copy_(total)
+keeps()
 
 
 # Deadlocks, races, other traffic, other dtypes and memory.
