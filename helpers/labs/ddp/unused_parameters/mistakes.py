@@ -313,18 +313,6 @@ class ZerosSentAndRestKept(Forgiving):
                 param.grad += self.kept[param]
 
 
-@unused_parameters.variant(ZerosSentAndRestKept)
-class _(Forgiving):
-    def finish(self) -> None:
-        kept = {p: p.grad for p in self.missing() if p.grad is not None}
-        super().finish()
-        for param, grad in kept.items():
-            param.grad = grad
-
-    def fill(self, param: nn.Parameter) -> None:
-        param.grad = torch.zeros_like(param)
-
-
 @unused_parameters.variant(SendsWithoutGradients)
 class _(Forgiving):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
