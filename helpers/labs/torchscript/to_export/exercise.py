@@ -386,4 +386,4 @@ def kind_of_gradient(got: Tensor | None, want: Tensor | None, of_ones: Tensor | 
         return "what it would be if the gradient of the result were 1 everywhere"
     if not got.isfinite().all():
         return "not finite"
-    return "another one" if got.any() else "zero"
+    return "a different one" if got.any() else "zero"
