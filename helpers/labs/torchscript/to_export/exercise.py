@@ -348,7 +348,7 @@ def same_gradients(one: Program, trial: Trial) -> None:
         wrong = {key: kind for key, kind in wrong.items() if kind}
         trial.true(
             not wrong,
-            " ".join(f"The gradient of {key} is {kind}." for key, kind in wrong.items()),
+            " ".join(f"The gradient of {key} is {IN_WORDS.get(kind, kind)}." for key, kind in wrong.items()),
             expected="the gradients of the module" + numbers_of(wrong, dict(zip(names, want, strict=True))),
             got=numbers_of(wrong, dict(zip(names, got, strict=True))).removeprefix("; "),
             observed=(one.name, sorted(wrong.items())),
@@ -373,6 +373,9 @@ for _name in ("Averaged", "Branching", "Squared"):
     )
 
 
+IN_WORDS = {"another one": "a different one"}  # what is observed is stored under the first
+
+
 def kind_of_gradient(got: Tensor | None, want: Tensor | None, of_ones: Tensor | None) -> str:
     """How a gradient is wrong, or "". of_ones: what it would be if the gradient of the result were 1 everywhere."""
     if want is None or got is None:
@@ -386,4 +389,4 @@ def kind_of_gradient(got: Tensor | None, want: Tensor | None, of_ones: Tensor | 
         return "what it would be if the gradient of the result were 1 everywhere"
     if not got.isfinite().all():
         return "not finite"
-    return "a different one" if got.any() else "zero"
+    return "another one" if got.any() else "zero"
