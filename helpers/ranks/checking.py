@@ -43,7 +43,8 @@ def on_ranks(
         sends = {"send", "isend"} & set(waits) and not {"recv", "irecv"} & set(waits)
         unmet = _unmet(dead, "irecv" if sends else "isend") if set(waits) <= _MESSAGES else ""
         trial.fail(
-            f"The ranks wait for each other for ever. {dead}" + (unmet or (f" {_RENDEZVOUS}" if sends else "")),
+            f"The ranks wait for each other for ever. {dead}"
+            + (unmet or (f" {_RENDEZVOUS}" if sends else "")),
             expected="every rank comes to its end",
             got="a deadlock",
             observed=("deadlock", waits, len(dead.waits) == ranks, *(["unmet"] if unmet else [])),

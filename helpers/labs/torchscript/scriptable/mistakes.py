@@ -26,8 +26,8 @@ from helpers.labs.torchscript.scriptable.logged import (
     NoNotes,
     NotesAlways,
     NotesInEval,
-    NotesOfFloats,
     NotesOfAll,
+    NotesOfFloats,
     NotesOfScript,
     OneSign,
 )

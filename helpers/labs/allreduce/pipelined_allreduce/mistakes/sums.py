@@ -144,7 +144,9 @@ def buffer_of_a_different_size(x: Tensor, rank: int, world: int, segment_bytes: 
     """
     length = length_of(x, segment_bytes)
     through_chunks(
-        x, world, lambda chunks: ring(chunks, rank, world, length, buffer_like=lambda own: torch.empty(len(own)))
+        x,
+        world,
+        lambda chunks: ring(chunks, rank, world, length, buffer_like=lambda own: torch.empty(len(own))),
     )
 
 
