@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -18,6 +19,8 @@ from helpers.ranks.in_threads import Deadlock, Disagreement, Run, in_threads
 _RENDEZVOUS = (
     "A blocking send returns only when the other side receives: when all send first, nobody receives."
 )
+
+_MESSAGES = {"send", "isend", "recv", "irecv"}
 
 
 def on_ranks(
@@ -38,11 +41,13 @@ def on_ranks(
     except Deadlock as dead:
         waits = sorted({kind for _, kind, _ in dead.waits})
         sends = {"send", "isend"} & set(waits) and not {"recv", "irecv"} & set(waits)
+        unmet = _unmet(dead, "irecv" if sends else "isend") if set(waits) <= _MESSAGES else ""
         trial.fail(
-            f"The ranks wait for each other for ever. {dead}" + (f" {_RENDEZVOUS}" if sends else ""),
+            f"The ranks wait for each other for ever. {dead}"
+            + (unmet or (f" {_RENDEZVOUS}" if sends else "")),
             expected="every rank comes to its end",
             got="a deadlock",
-            observed=("deadlock", waits, len(dead.waits) == ranks),
+            observed=("deadlock", waits, len(dead.waits) == ranks, *(["unmet"] if unmet else [])),
         )
     except Disagreement as found:
         trial.fail(
@@ -51,6 +56,24 @@ def on_ranks(
             got="ranks that differ",
             observed=("disagreement", found.what),
         )
+
+
+def _unmet(dead: Deadlock, kind: str) -> str:
+    """A sentence on the irecvs, or the isends, that are posted and that no message of the other side meets; "" if none."""
+    here, there = ("irecv", "recv"), ("isend", "send")
+    if kind == "isend":
+        here, there = there, here
+    met = Counter((event.peer, event.rank) for event in dead.log if event.kind in there)
+    for event in dead.log:
+        if event.kind in here:
+            met[event.rank, event.peer] -= 1
+            if met[event.rank, event.peer] < 0 and event.kind == kind:
+                return (
+                    f" Rank {event.rank} has posted an irecv from rank {event.peer}, which has sent nothing to it."
+                    if kind == "irecv"
+                    else f" Rank {event.rank} has posted an isend to rank {event.peer}, which receives nothing from it."
+                )
+    return ""
 
 
 def per_rank(answer: Any, ranks: int) -> list[Any]:

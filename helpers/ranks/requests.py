@@ -193,7 +193,8 @@ class Future:
 
 
 def _bytes(tensor: Tensor) -> Tensor:
-    return tensor.reshape(-1).view(torch.uint8)
+    """Of a contiguous tensor. One element of a column is contiguous too, whatever its stride says."""
+    return tensor.as_strided((tensor.numel(),), (1,)).view(torch.uint8)
 
 
 def nbytes(tensor: Tensor) -> int:

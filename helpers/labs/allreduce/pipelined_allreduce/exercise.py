@@ -6,7 +6,7 @@ from collections import Counter
 
 import torch
 
-from helpers.check.trial import Trial
+from helpers.check.trial import Mismatch, Trial
 from helpers.exercise import Exercise
 from helpers.labs.allreduce.shared import contract, ring_traffic
 from helpers.labs.allreduce.shared.landing import landed, moved
@@ -34,6 +34,8 @@ pipelined_allreduce = Exercise(
 )
 
 TASK = AllReduce(4, said=", segment_bytes=4")
+OF_TWO = AllReduce(8, said=", segment_bytes=8")
+"""Segments of two float32: one of them is shorter where a chunk has an odd number, and they have gaps in a column."""
 SEGMENTS = (
     (torch.float32, 180, 28),
     (torch.float32, 33, 16),
@@ -120,6 +122,25 @@ def one_element(answer: Answer, trial: Trial) -> None:
 
 
 @pipelined_allreduce.property(
+    "the bytes are those of the ring, whatever segment_bytes is",
+    asks=(contract.WHOLE_RING, contract.UNEVEN_RING),
+    once_right=True,
+)
+def bytes_of_segments(answer: Answer, trial: Trial) -> None:
+    for world, count, segment in ((3, 180, 28), (3, 9, 10**6), (4, 20, 12), (4, 30, 24)):
+        trial.given(f"{world} ranks, x of {count} numbers of 4 bytes (float32), segment_bytes={segment}")
+        run = moved(trial, answer, AllReduce(segment), world, (count,))
+        try:
+            ring_traffic.within_bytes(phases=2)(trial, run, (count,))
+            if count % world == 0:
+                ring_traffic.all_bytes(trial, run, (count,), phases=2)
+        except Mismatch as wrong:
+            more = max(traffic.bytes_out for traffic in run.traffic) > 2 * (world - 1) * count // world * 4
+            wrong.observed = ("bytes", segment, "more" if more else "fewer, or not the same on each rank")
+            raise
+
+
+@pipelined_allreduce.property(
     "at some time two segments of a rank are on their way",
     asks=OVERLAP,
     once_right=True,
@@ -157,6 +178,9 @@ def in_flight(log: list[Event], rank: int) -> int:
 
 
 contract.any_world(pipelined_allreduce, TASK, (2, 3, 5, 1))
-contract.rest(pipelined_allreduce, TASK, ring_traffic.within_bytes(phases=2), (contract.UNEVEN_RING,))
-contract.same_bits(pipelined_allreduce, TASK)
-contract.on_gloo(pipelined_allreduce, TASK)
+contract.any_size(pipelined_allreduce, OF_TWO, ring_traffic.within_bytes(phases=2), (contract.UNEVEN_RING,))
+contract.any_type(pipelined_allreduce, OF_TWO)
+contract.any_memory(pipelined_allreduce, OF_TWO)
+contract.any_timing(pipelined_allreduce, TASK)
+contract.same_bits(pipelined_allreduce, OF_TWO)
+contract.on_gloo(pipelined_allreduce, OF_TWO)

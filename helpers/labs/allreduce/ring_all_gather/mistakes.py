@@ -165,6 +165,59 @@ def _(x: Tensor, rank: int, world: int) -> None:
     through_chunks(x, world, work)
 
 
+@ring_all_gather.mistake(breaks=contract.WAITED)
+def waits_for_the_last_only(x: Tensor, rank: int, world: int) -> None:
+    """Some irecvs were waited for, and others not. That the last message has come does not say that the others have.
+    Perhaps `request` was waited for after the loop, where it is the last one. Each has a wait() of its own.
+    """
+
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        request = None
+        for step in range(world - 1):
+            request = dist.irecv(chunks[(rank - step) % world], (rank - 1) % world)
+            dist.send(chunks[(rank + 1 - step) % world], (rank + 1) % world)
+        if request is not None:
+            request.wait()
+
+    through_chunks(x, world, work)
+
+
+@ring_all_gather.mistake(breaks=f"{contract.NEIGHBOURS}, a few for a chunk.")
+def receives_from_the_wrong_side(x: Tensor, rank: int, world: int) -> None:
+    """Sends and receives do not meet: what one rank has posted the other one does not answer. Perhaps a rank receives
+    from the neighbour to which it sends. What leaves to rank + 1 comes from rank - 1.
+    """
+
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        for step in range(world - 1):
+            arrives = dist.irecv(chunks[(rank - step) % world], (rank + 1) % world)
+            dist.send(chunks[(rank + 1 - step) % world], (rank + 1) % world)
+            arrives.wait()
+
+    through_chunks(x, world, work)
+
+
+@ring_all_gather.variant(receives_from_the_wrong_side)
+def _(x: Tensor, rank: int, world: int) -> None:
+    def work(chunks: tuple[Tensor, ...]) -> None:
+        for step in range(world - 1):
+            arrives = dist.irecv(chunks[(rank - step) % world], (rank + 1) % world)
+            leaves = dist.isend(chunks[(rank + 1 - step) % world], (rank + 1) % world)
+            arrives.wait()
+            leaves.wait()
+
+    through_chunks(x, world, work)
+
+
+@ring_all_gather.mistake(breaks=contract.ANY_SHAPE)
+def short_x_left(x: Tensor, rank: int, world: int) -> None:
+    """Where x has fewer elements than there are ranks it is left as it was, and no message travels. Perhaps a question
+    stands at the start, `if x.numel() < world: return`. Some chunks are empty then, and the others have to travel.
+    """
+    if x.numel() >= world:
+        through_chunks(x, world, lambda chunks: second_half(chunks, rank, world))
+
+
 @ring_all_gather.mistake(breaks="the chunk (rank + 1) % world of each rank comes to all ranks.")
 def one_buffer_sends_and_receives(x: Tensor, rank: int, world: int) -> None:
     """Chunks that come are those of the wrong owners: what arrives has overwritten what should leave.
@@ -335,9 +388,9 @@ def rest_forgotten(x: Tensor, rank: int, world: int) -> None:
 
 @ring_all_gather.mistake(breaks=contract.ANY_DTYPE)
 def buffer_of_the_default_dtype(x: Tensor, rank: int, world: int) -> None:
-    """A chunk in int64 comes into a buffer of a different size: the buffer's dtype is not x's. Perhaps
-    it is `torch.empty(length)`, which is float32, or kept from an earlier call. A message carries bytes,
-    no types: torch.empty_like gives a buffer of the chunk's dtype.
+    """A chunk comes into a buffer of a different size. Perhaps the buffer has a dtype of its own: it is
+    `torch.empty(length)`, which is float32, or kept from an earlier call. A message carries bytes, no types:
+    torch.empty_like gives a buffer of the chunk's dtype.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -422,8 +475,8 @@ wrong.around(ring_all_gather, right, gathered)
 
 @ring_all_gather.mistake(breaks=contract.HALF_A_RING)
 def sent_as_float64(x: Tensor, rank: int, world: int) -> None:
-    """Twice the bytes travel: a number of x has four bytes, and its messages have eight for each. Perhaps x was
-    converted with `x.double()`. Send in the dtype of x.
+    """Twice the bytes travel that half a ring needs. Perhaps x was converted with `x.double()`, whose numbers have eight
+    bytes, or every chunk is sent both ways round. Send each chunk once, in the dtype of x.
     """
     flat = x.double().contiguous()
     right(flat, rank, world)

@@ -89,11 +89,24 @@ def landed(
         trial.fail(
             f"On {world} rank{'s' if world > 1 else ''} rank {first} ends with other numbers than it should."
             + text,
-            expected=shown(want[parts[first]]),
-            got=shown(got[first][parts[first]]),
+            **told(want, got[first], parts[first]),
             observed=("held", data, *untouched(run, flat, got, given)),
         )
     return run
+
+
+def told(want: Tensor, got: Tensor, part: slice) -> dict[str, str]:
+    """What is expected and what came, by the first numbers that differ where there are too many to show all."""
+    expected, came = want[part], got[part]
+    if len(expected) == len(came) and shown(expected) == shown(came):
+        wrong = [at for at in range(len(came)) if is_wrong(came[at : at + 1], expected[at : at + 1])]
+        at, start = (wrong or [0])[0], part.indices(len(want))[0]
+        where = f"in elements {start + at} to {start + min(at + 4, len(came)) - 1}"
+        return {
+            "expected": f"{shown(expected[at : at + 4])} {where}",
+            "got": f"{shown(came[at : at + 4])} there",
+        }
+    return {"expected": shown(expected), "got": shown(came)}
 
 
 def never_waited_for(run: Run) -> str:

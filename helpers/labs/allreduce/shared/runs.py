@@ -92,8 +92,8 @@ def run_on(
             return on_ranks(trial, on_rank, ranks=world, delivery=delivery, order=order)
     except Mismatch as wrong:
         if isinstance(wrong.observed, tuple) and wrong.observed[0] == "deadlock":
-            _, waits, all_of_them = wrong.observed  # isend(...).wait() is another way to write send
-            wrong.observed = ("deadlock", sorted({wait.removeprefix("i") for wait in waits}), all_of_them)
+            _, waits, *more = wrong.observed  # isend(...).wait() is another way to write send
+            wrong.observed = ("deadlock", sorted({wait.removeprefix("i") for wait in waits}), *more)
         raise
 
 

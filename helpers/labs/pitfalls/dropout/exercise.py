@@ -79,18 +79,18 @@ def require_like(trial: Trial, got: Any, x: Tensor) -> None:
     """Type, shape, dtype: what every property needs."""
     want = (tuple(x.shape), str(x.dtype))
     have = (tuple(got.shape), str(got.dtype)) if isinstance(got, Tensor) else type(got).__name__
+    fewer = isinstance(got, Tensor) and got.ndim == 1 < x.ndim and got.numel() < x.numel()
     trial.true(
         have == want,
         f"Expected a tensor of shape {want[0]} and {want[1]}, got {have}.",
         expected=f"shape {want[0]}, {want[1]}",
         got=have,
-        observed=("kind", have),
+        observed=("kind", "flat, fewer entries" if fewer else have),
     )
 
 
 def told_share(share: float, p: float) -> str:
     """Which share of the entries was dropped: in words, if it is one that people get."""
-    spread = 6 * math.sqrt(0.25 / SIZE) + 1e-9
     known = {
         "p": p,
         "1 - p": 1 - p,
@@ -99,9 +99,16 @@ def told_share(share: float, p: float) -> str:
         "the share of normal numbers below p": 0.5 * (1 + math.erf(p / math.sqrt(2))),
         "the share of normal numbers above p": 0.5 * (1 - math.erf(p / math.sqrt(2))),
         "p * p": p * p,
+        "p in whole tenths, cut": math.floor(10 * p) / 10,
+        "p in whole tenths, rounded": round(10 * p) / 10,
     }
-    near = [name for name, value in known.items() if abs(share - value) < spread]
+    near = [name for name, value in known.items() if abs(share - value) <= spread_of(value)]
     return near[0] if near else "a different share"
+
+
+def spread_of(share: float) -> float:
+    """How far the share of SIZE draws may be off by chance."""
+    return 6 * math.sqrt(share * (1 - share) / SIZE)
 
 
 def told_scale(ratio: Tensor, p: float) -> str:
@@ -126,7 +133,7 @@ def told_scale(ratio: Tensor, p: float) -> str:
     return "many numbers"
 
 
-SHAPE = (90, 91)
+SHAPE = (300, 301)
 SIZE = math.prod(SHAPE)
 
 
@@ -173,6 +180,7 @@ def a_draw_each(answer: Answer, trial: Trial) -> None:
 
 def require_some_of_each(answer: Answer, trial: Trial, x: Tensor) -> None:
     """Wrong if the calls drop all or nothing, now this and now that."""
+    trial.given(f"dropout(x, 0.5, True), x of shape {tuple(x.shape)}, 60 times")
     shares = {float((called(answer, trial, x, 0.5, True) == 0).double().mean()) for _ in range(60)}
     trial.true(
         shares != {0.0, 1.0},
@@ -184,7 +192,7 @@ def require_some_of_each(answer: Answer, trial: Trial, x: Tensor) -> None:
 
 @property_of_dropout("in training each entry is 0 or x / (1 - p), and the share of zeros is p", GIVES, LEFT)
 def scaled_survivors(answer: Answer, trial: Trial) -> None:
-    for p in (0.2, 0.7):
+    for p in (0.37, 0.7, 0.005):  # the first and the last are no whole tenths
         x = drawn(trial, *SHAPE)
         trial.given(f"dropout(x, {p}, True), x of shape {SHAPE}")
         got = called(answer, trial, x, p, True)
@@ -202,9 +210,9 @@ def scaled_survivors(answer: Answer, trial: Trial) -> None:
         )
         trial.true(
             dropped == "p" and scale == "1 / (1 - p)",
-            f"Of all entries {share:.0%} are 0, and the others are x times {scale}.",
-            expected=f"{p:.0%} are 0, and the others are x times 1 / (1 - p)",
-            got=f"{share:.0%} are 0, and the others are x times {scale}",
+            f"Of all entries {share:.1%} are 0, and the others are x times {scale}.",
+            expected=f"{p:.1%} are 0, and the others are x times 1 / (1 - p)",
+            got=f"{share:.1%} are 0, and the others are x times {scale}",
             observed=(dropped, scale),
         )
 

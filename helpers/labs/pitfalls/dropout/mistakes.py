@@ -288,7 +288,7 @@ def _remembered(x: Tensor) -> Tensor:
 @built.mistake(breaks=DRAWS)
 def always_the_same_mask():
     """The same entries are dropped in every call, which is a smaller network and no noise. Perhaps the draws
-    are seeded inside the function, or the mask is kept.
+    are seeded inside the function, the mask is kept, or nothing is drawn and the values of x decide.
     """
     return masked_by(_seeded)
 
@@ -432,3 +432,32 @@ def float32_from_float64(x: Tensor, p: float) -> Tensor:
 def no_number_taken(x: Tensor, p: float) -> Tensor:
     """A tensor of no dimensions ends in an error. Perhaps len(x) or x.shape[0] is asked, and it has neither."""
     return x * (torch.rand(len(x), *x.shape[1:]) >= p) * scale_of(p)
+
+
+@masks.mistake(breaks=GIVES)
+def p_in_tenths(x: Tensor, p: float) -> Tensor:
+    """The share of zeros is not p, but p cut to whole tenths. Perhaps whole numbers are drawn, of 0 to 9, and compared
+    with int(10 * p): torch.rand takes any p.
+    """
+    return x * (torch.randint(0, 10, x.shape) >= int(p * 10)) * scale_of(p)
+
+
+@masks.variant(p_in_tenths)
+def _(x: Tensor, p: float) -> Tensor:
+    return x * (torch.rand(x.shape).mul(10).floor() >= int(p * 10)) * scale_of(p)
+
+
+@masks.mistake(breaks=LIKE_X)
+def only_what_stays(x: Tensor, p: float) -> Tensor:
+    """A flat tensor comes out, with fewer entries than x has. Perhaps x is indexed by the mask, which takes the dropped
+    ones away: they stay in their places, as zeros.
+    """
+    return x[kept(x, p)] * scale_of(p)
+
+
+@dropout.mistake(breaks=EDGES)
+def one_refused(x: Tensor, p: float, training: bool) -> Tensor:
+    """For p = 1 a ValueError is raised. Perhaps p is asked to be below 1: p may be 1, and everything is dropped then."""
+    if not 0 <= p < 1:
+        raise ValueError(f"dropout probability has to be in [0, 1), got {p}")
+    return x * kept(x, p) * scale_of(p) if training else x

@@ -60,7 +60,7 @@ property_of_backward = partial(property_by_hand, layer_norm, BACKWARD, once_righ
 
 GIVES = "What `F.layer_norm` gives: x normalised over its last dimensions, then scaled and moved."
 LIKE_X = "Returns a tensor of shape and dtype of x."
-DIVIDED = "The mean is taken away, and the rest divided by the root of the variance (with n) plus eps."
+DIVIDED = "The mean is taken away, and the rest divided by the root of (variance + eps), the variance with n."
 FAR = "Numbers far from 0 lose nothing: 1e7 + noise (in float64) gives what the noise gives."
 HALF = "float16 and bfloat16 are computed in float32, and the result is rounded once, at the end."
 LEFT = "The arguments are left as they are."
@@ -270,12 +270,16 @@ def three_gradients(
     answer: Answer, trial: Trial, dy: Tensor, x: Tensor, shape: Sequence[int], weight: Tensor, eps: float
 ) -> Sequence[Tensor]:
     got = trial.call(answer[1], dy, x, shape, weight, eps)
+    kind = "a tensor" if isinstance(got, Tensor) else type(got).__name__
+    are_three = isinstance(got, tuple | list) and len(got) == 3 and all(isinstance(p, Tensor) for p in got)
     trial.true(
-        isinstance(got, tuple | list) and len(got) == 3 and all(isinstance(part, Tensor) for part in got),
-        "layer_norm_backward did not return three tensors.",
+        isinstance(got, tuple) and are_three,
+        f"layer_norm_backward returned three tensors in a {kind}, not in a tuple."
+        if are_three
+        else "layer_norm_backward did not return three tensors.",
         expected="the tuple (dx, dw, db)",
-        got=got if isinstance(got, Tensor) else type(got).__name__,
-        observed=("no three tensors", type(got).__name__),
+        got=kind,
+        observed=("three tensors in", kind) if are_three else ("no three tensors", type(got).__name__),
     )
     return got
 

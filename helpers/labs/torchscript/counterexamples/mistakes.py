@@ -121,7 +121,8 @@ counterexamples.variant(fewer_rows)(first_of("loop", change=lambda x: torch.ones
 def same_side():
     """The mean is on the side of the threshold where the example's is, and the shape is the example's, too: the `if`
     goes the way that was recorded, and the trace is right. Perhaps the values were changed without a look at the
-    threshold, the mean was compared with it the wrong way round, or the example itself was changed.
+    threshold, they always go to one side of it, the mean was compared with it the wrong way round, or the example itself
+    was changed.
     """
     return first_of("branch", change=lambda x: x.flip(0).flip(1))
 
@@ -140,7 +141,7 @@ counterexamples.variant(same_side)(
 @built.mistake(breaks=LAST)
 def length_of_the_example():
     """There are as many rows as in the example: the loop was unrolled to that many steps, and whatever the values are,
-    the trace is right. Perhaps only the values were changed.
+    the trace is right. Perhaps only the values were changed, or the number of columns.
     """
     return first_of("loop", change=lambda x: x * 3 + 1)
 
@@ -200,8 +201,8 @@ def one_call_too_few():
 
 @built.mistake(breaks=SHORTEST)
 def many_calls():
-    """There are three calls too many, or more. That shows the state, and does not show which call it was. Stop at the
-    first difference.
+    """There are more calls than are needed, by two and more. That shows the state, and does not show which call it was.
+    Stop at the first difference.
     """
     return but(state=lambda case: [(case.example[0] + 1,)] * 100)
 
@@ -310,3 +311,80 @@ def zeros_for_the_loop():
     of a sum of zeros changes nothing.
     """
     return first_of("loop", change=torch.zeros_like)
+
+
+@built.mistake(breaks=SHORTEST)
+def number_of_one_case():
+    """Two cases get the same number of calls, and need different ones: it is too small or too large for one of them.
+    Perhaps it is the number that was right for one case. `case.eager.free` tells how many calls pass unchanged.
+    """
+    return but(state=lambda case: [(case.example[0] + 1,)] * 4)
+
+
+counterexamples.variant(number_of_one_case)(but(state=lambda case: [(case.example[0] + 1,)] * 3))
+counterexamples.variant(number_of_one_case)(but(state=lambda case: [(case.example[0] + 1,)] * 5))
+
+
+@built.mistake(breaks=LAST)
+def mean_of_nan():
+    """The mean is NaN. NaN is above no threshold, and whichever way the `if` goes, NaN comes out of the model and of the
+    trace: they give the same.
+    """
+    return first_of("branch", change=lambda x: torch.full_like(x, float("nan")))
+
+
+@built.mistake(breaks=LAST)
+def zeros_for_the_mean():
+    """In case of "len" x is all zeros: their mean is 0, whatever it is divided by. Model and trace give the same."""
+    return but(len=lambda case: [(torch.zeros(len(case.example[0]) + 2, 4),)])
+
+
+@built.mistake(breaks=LAST)
+def zeros_for_the_state():
+    """In case of "state" x is all zeros at the last call, and half of 0 is 0: model and trace give the same."""
+    return but(state=lambda case: [(torch.zeros_like(case.example[0]),)] * (case.eager.free + 1))
+
+
+@built.mistake(breaks=CALL)
+def k_left_out():
+    """In case of "item" the call has not as many arguments as the example, and the model raises. Perhaps k was left out:
+    forward takes x and k.
+    """
+    return but(item=lambda case: [(case.example[0].abs() + 1,)])
+
+
+@built.mistake(breaks=RUN)
+def k_of_a_float():
+    """In case of "item" the model raises, though it gets two tensors. Perhaps k is a tensor of a float, as
+    `case.example[1] + 1.0` is: a slice takes whole numbers.
+    """
+    return but(item=lambda case: [(case.example[0].abs() + 1, case.example[1] - 1.0)])
+
+
+@built.mistake(breaks=LAST)
+def rows_of_no_effect():
+    """In case of "item" k is a different one, and the sum is the same. Perhaps the rows that one k takes, and the other
+    does not, are zeros, or x does not have them.
+    """
+
+    def shorter(case: Case) -> list[tuple]:
+        x, k = case.example
+        return [(torch.cat([x[: int(k)].abs() + 1, torch.zeros_like(x[int(k) :])]), k + 1)]
+
+    return but(item=shorter)
+
+
+counterexamples.variant(rows_of_no_effect)(
+    but(item=lambda case: [(case.example[0][: int(case.example[1])].abs() + 1, case.example[1] + 1)])
+)
+
+
+@built.mistake(breaks=SHORTEST)
+def shown_twice():
+    """Two calls are given where the first one shows the difference. Perhaps a second one should make sure: for dropout
+    and for the random factor one is enough.
+    """
+    return but(training=lambda case: [(case.example[0].abs() + 1,)] * 2)
+
+
+counterexamples.variant(shown_twice)(but(random=lambda case: [(case.example[0].abs() + 1,)] * 2))

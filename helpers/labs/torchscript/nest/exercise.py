@@ -137,8 +137,12 @@ def with_weights(model: torch.jit.ScriptModule, kind: str, trial: Trial) -> nn.M
     }
     trial.true(
         fits,
-        "The parameters of the model are not those of its parts: what is no submodule is not seen by script and trace, "
-        "and its weights are lost or frozen in.",
+        "The parameters of the model are not those of its parts"
+        + (
+            ": some are missing. What is no submodule is not seen by script and trace."
+            if own and own.keys() < wanted.keys()
+            else "."
+        ),
         expected=", ".join(sorted(wanted)),
         got=", ".join(sorted(own)) or "none",
         observed=("parameters", sorted(own), bool(model.inlined_graph.findAllNodes("prim::PythonOp"))),
@@ -311,8 +315,8 @@ def gradients(answer: Answer, trial: Trial) -> None:
             trial.true(
                 gap is None,
                 f"The gradient of {name}: {gap.sentence if gap else ''}.",
-                expected=shown(need),
-                got=shown(have),
+                expected="" if shown(need) == shown(have) else shown(need),
+                got="" if shown(need) == shown(have) else shown(have),
                 observed=(kind, "other gradient", name),
             )
 

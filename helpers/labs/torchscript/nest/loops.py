@@ -65,6 +65,11 @@ def variants(cell: Cell, xs: Tensor, h: Tensor) -> Iterator[tuple[str, Pair]]:
         _, state = cell(x, state)
         states.append(state)
     yield "h stacked", (torch.stack(states), state)
+    back = looped(cell, xs.flip(0), h, lambda y, new, old: new)
+    yield "backwards", back
+    yield "backwards", (back[0].flip(0), back[1])
+    if len(xs) > 1:
+        yield "row 0 twice", looped(cell, torch.cat([xs[:1], xs[:-1]]), h, lambda y, new, old: new)
 
 
 def kind_of_gap(
@@ -82,6 +87,8 @@ def kind_of_gap(
         is_turned = have.dim() == 3 and have.transpose(0, 1).shape == need.shape
         if have.dim() == 2 and len(have) == need.shape[0] * need.shape[1]:
             return "steps joined"
+        if have.dim() == 3 and have.shape[1] == 1 and len(have) == len(need):
+            return "a batch of one"
         return "turned" if is_turned else f"{have.dim()} dimensions"
     if not readout and not is_far(have, torch.sin(need)):
         return "an activation"

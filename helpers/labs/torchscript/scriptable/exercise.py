@@ -261,6 +261,25 @@ def notes_kept(module: nn.Module, trial: Trial) -> None:
         )
 
 
+def no_notes_scripted(scripted: torch.jit.ScriptModule, trial: Trial) -> None:
+    """Wrong if the scripted module notes something, in either mode. In training mode it may raise: note is Python's."""
+    for mode in ("eval", "training"):
+        trial.given(f"two calls of the scripted module, in {mode} mode")
+        before = len(getattr(scripted, "notes", []))
+        scripted.train(mode == "training")
+        for _ in range(2):
+            outcome(scripted, "forward", (torch.randn(3, WIDTH, generator=trial.generator),))
+        more = len(getattr(scripted, "notes", [])) - before
+        scripted.eval()
+        trial.true(
+            not more,
+            f"The scripted module has {more} more entr{'y' if more == 1 else 'ies'} in its notes.",
+            expected="no notes: they are taken in Python",
+            got=f"{more} more",
+            observed=("notes when scripted", mode),
+        )
+
+
 def holds(name: str, answer: Answer, trial: Trial) -> None:
     """The repaired module is the broken one in Python, compiles, gives the same when compiled, and can be saved."""
     module, reference = repaired(name, answer, trial)
@@ -282,6 +301,8 @@ def holds(name: str, answer: Answer, trial: Trial) -> None:
             observed="no encode",
         )
     results_equal(scripted, reference, name, trial, "scripted", calls_python(scripted))
+    if name == "ignored":
+        no_notes_scripted(scripted, trial)
     trial.given(f'torch.jit.save(torch.jit.script(scriptable("{name}")), file)')
     try:
         with quiet():

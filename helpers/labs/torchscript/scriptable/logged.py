@@ -71,6 +71,13 @@ class NotesInEval(REPAIRED["ignored"]):
         return y if y.sum() > 0 else -y
 
 
+class NotesOfFloats(broken.Logged):
+    notes: list[float]
+
+    def note(self, x: Tensor) -> None:
+        self.notes.append(float(x.mean().item()))
+
+
 NOTES: list = []
 
 

@@ -27,6 +27,7 @@ from helpers.labs.torchscript.scriptable.logged import (
     NotesAlways,
     NotesInEval,
     NotesOfAll,
+    NotesOfFloats,
     NotesOfScript,
     OneSign,
 )
@@ -38,14 +39,17 @@ from helpers.labs.torchscript.scriptable.parts import (
     DepthUntyped,
     EncodeIgnored,
     EncodeUnused,
+    EveryRow,
     FromZero,
     IgnoredRows,
     IgnoredSums,
+    InputMasked,
     LayersByName,
     ListOfLayers,
     MaskAsSwitch,
     MaskAttribute,
     MaskByTruth,
+    MaskOfNothing,
     MaskOfOnes,
     MaskWithoutDefault,
     MaskWithoutZeros,
@@ -53,9 +57,12 @@ from helpers.labs.torchscript.scriptable.parts import (
     NoEmptyRows,
     NotRefined,
     OneLayerMore,
+    OnlyLinear,
+    RowsUnstacked,
     RowsUntyped,
     SameLayer,
     ScaleBuffer,
+    ScaleOfInt,
     StepUntyped,
     Unannotated,
     Uncalled,
@@ -111,8 +118,8 @@ def scripted_already(name: str) -> nn.Module:
 
 @scriptable.mistake(breaks=SCRIPTED)
 def left_as_it_was(name):
-    """ "optional" compiles, and then cannot be called without a mask. Perhaps `mask` has no annotation: it is a Tensor
-    then, and `mask is not None` is decided when it is compiled. That a module compiles does not mean that it is
+    """ "optional" compiles, and then cannot be called without a mask. Perhaps `mask` has no annotation, or that of a
+    Tensor: it is one then, and `mask is not None` is decided when it is compiled. That a module compiles does not mean that it is
     right.
     """
     return BROKEN[name]()
@@ -192,8 +199,8 @@ def argument_dict_untyped():
 
 @built.mistake(breaks=SAME)
 def empty_rows_lost():
-    """For a name without rows the result differs. Perhaps its way was left out to please the compiler: the mean of
-    nothing is NaN.
+    """For a name without rows the result differs. Perhaps its way was left out to please the compiler, or gives zeros: the
+    broken one gives `scale` for it.
     """
     return but(dict=NoEmptyRows)
 
@@ -455,3 +462,55 @@ def _(name: str) -> nn.Module:
     if name in ("optional", "final", "export", "ignored"):  # those that tensors alone are given to
         return torch.jit.trace(BROKEN[name]().eval(), (torch.ones(2, WIDTH),), check_trace=False)
     return REPAIRED[name]()
+
+
+@built.mistake(breaks=OWN["ignored"])
+def notes_when_scripted():
+    """The scripted module takes notes, too. Perhaps `notes` is a list of numbers by its annotation, so that the compiler
+    takes what fills it: the notes are Python's, and a scripted module has none.
+    """
+    return but(ignored=NotesOfFloats)
+
+
+@built.mistake(breaks=OWN["optional"])
+def none_refused():
+    """Without a mask it works, and with None it raises, also in Python. Perhaps an empty tensor stands for no mask:
+    callers hand None on. `Optional[Tensor] = None` takes both.
+    """
+    return but(optional=MaskOfNothing)
+
+
+@built.mistake(breaks=SAME)
+def input_masked():
+    """With a mask the result differs, and without one it is right. Perhaps the input is multiplied by the mask: the broken
+    one multiplies what comes out of the layer.
+    """
+    return but(optional=InputMasked)
+
+
+@built.mistake(breaks=SAME)
+def step_not_used():
+    """For a step of 1 all is right, and for a larger one the result has a different shape. Perhaps `step` is not used:
+    `range(0, x.shape[0], step)`.
+    """
+    return but(list=EveryRow)
+
+
+@built.mistake(breaks=SAME)
+def rows_not_stacked():
+    """No tensor comes back for "list". Perhaps the rows come in a list: torch.stack makes one tensor of them."""
+    return but(list=RowsUnstacked)
+
+
+@built.mistake(breaks=SAME)
+def relu_lost():
+    """For "final" the result differs. Perhaps relu went with the branch that was taken out: it comes after both."""
+    return but(final=OnlyLinear)
+
+
+@built.mistake(breaks=SCRIPTED)
+def scale_of_int():
+    """Scripted, `encode` refuses the type of its arguments, which Python takes. Perhaps `scale` is annotated as an int:
+    in Python an annotation changes nothing, and the compiler keeps to it. It is a float.
+    """
+    return but(export=ScaleOfInt)

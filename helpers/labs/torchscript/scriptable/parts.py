@@ -53,6 +53,51 @@ class MaskWithoutDefault(broken.Masked):
         return y
 
 
+class MaskOfNothing(broken.Masked):
+    def forward(self, x: Tensor, mask: Tensor = torch.zeros(0)) -> Tensor:  # noqa: B008  as people write it
+        y = self.fc(x)
+        if mask.numel() > 0:
+            y = y * mask
+        return y
+
+
+class InputMasked(broken.Masked):
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if mask is not None:
+            x = x * mask
+        return self.fc(x)
+
+
+class EveryRow(broken.Strided):
+    def forward(self, x: Tensor, step: int) -> Tensor:
+        places: list[int] = []
+        for place in range(x.shape[0]):
+            places.append(place)
+        return torch.stack([self.fc(x[place]) / (place + 1) for place in places])
+
+
+class RowsUnstacked(broken.Strided):
+    def forward(self, x: Tensor, step: int) -> list[Tensor]:
+        places: list[int] = []
+        for place in range(0, x.shape[0], step):
+            places.append(place)
+        return [self.fc(x[place]) / (place + 1) for place in places]
+
+
+class OnlyLinear(broken.Gated):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc(x)
+
+
+class ScaleOfInt(broken.Encoder):
+    @torch.jit.export
+    def encode(self, x: Tensor, scale: int) -> Tensor:
+        code = torch.tanh(self.down(x))
+        if scale > 1:
+            return code / scale
+        return code
+
+
 class Untyped(broken.Strided):
     def forward(self, x: Tensor, step: int) -> Tensor:
         places = []

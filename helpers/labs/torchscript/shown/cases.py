@@ -144,6 +144,9 @@ def case(name: str, seed: int = 0) -> Case:
 
     eager, example = _MAKERS[name](draw, rows)
     with quiet(), generators_kept():
+        random.seed(
+            f"traced {name} {seed}"
+        )  # not where the caller's generator stands: the model would draw the same
         recorded = copy.deepcopy(eager).train(name == "training")
         traced = torch.jit.trace(recorded, example, check_trace=False).eval()
     return Case(name, eager.eval(), traced, example)

@@ -31,8 +31,8 @@ wrong.around(ring_reduce_scatter, right, own_chunk_summed)
 
 @ring_reduce_scatter.mistake(breaks=contract.HALF_A_RING)
 def sent_as_float64(x: Tensor, rank: int, world: int) -> slice:
-    """Twice the bytes travel: a number of x has four bytes, and its messages have eight for each. Perhaps x was
-    converted with `x.double()`. Send in the dtype of x.
+    """Twice the bytes travel that half a ring needs. Perhaps x was converted with `x.double()`, whose numbers have eight
+    bytes, or every chunk is sent both ways round. Send each chunk once, in the dtype of x.
     """
     flat = x.double().contiguous()
     result = right(flat, rank, world)

@@ -190,8 +190,8 @@ def copies_where_it_should_add(x: Tensor, rank: int, world: int) -> slice:
     breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
 )
 def one_step_too_few(x: Tensor, rank: int, world: int) -> slice:
-    """Each sum lacks one rank's numbers. N ranks need N - 1 steps, so that each chunk meets every rank
-    once. Perhaps the loop ends one step early.
+    """The chunk that a rank should own still holds its own numbers alone: the last step is missing, which brings
+    the sum of all others there. N ranks need N - 1 steps. Perhaps the loop ends one step early.
     """
     chunks = chunks_of(x, world)
     for step in range(world - 2):

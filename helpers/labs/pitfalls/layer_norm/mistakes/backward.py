@@ -358,3 +358,35 @@ def _all_like_x(dy: Tensor, x: Tensor, shape: Shape, weight: Tensor, eps: float)
 
 
 layer_norm.variant(dw_rounded_to_the_type_of_x)((right_forward, _all_like_x))
+
+
+@built.mistake(breaks=GRADIENTS)
+def dw_without_x_hat():
+    """dw is the sum of dy * weight. What the weight is multiplied by is x_hat: dw is the sum of dy * x_hat."""
+    return composed(dw=lambda k: k.sum(k.dy * k.weight))
+
+
+def _list(dy: Tensor, x: Tensor, normalized_shape: Shape, weight: Tensor, eps: float) -> list[Tensor]:
+    return list(right_backward(dy, x, normalized_shape, weight, eps))
+
+
+@built.mistake(breaks=SHAPES)
+def three_in_a_list():
+    """The three gradients come in a list, where a tuple is asked for. Perhaps in square brackets."""
+    return (right_forward, _list)
+
+
+@built.mistake(breaks=GRADIENTS)
+def mean_by_the_last_dim():
+    """With one trailing dim all is right, and with two dx differs. Perhaps its two means are sums divided by x.shape[-1]:
+    n is the product of all trailing dims.
+    """
+
+    def dx(k: Known) -> Tensor:
+        def mean(value: Tensor) -> Tensor:
+            return value.sum(k.dims, keepdim=True) / value.shape[-1]
+
+        g = k.dy * k.weight
+        return k.rstd * (g - mean(g) - k.x_hat * mean(g * k.x_hat))
+
+    return composed(dx=dx)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
-from helpers.labs.pitfalls.layer_norm.exercise import EDITED, GRADIENTS, SHAPES, Gradients, layer_norm
+from helpers.labs.pitfalls.layer_norm.exercise import EDITED, GIVES, GRADIENTS, SHAPES, Gradients, layer_norm
 from helpers.labs.pitfalls.layer_norm.mistakes.averages import Shape, right_backward, right_forward
 from helpers.labs.pitfalls.layer_norm.mistakes.backward import Known, composed, right_db, right_dw
 
@@ -145,3 +145,21 @@ def dy_edited():
     a different node's gradient, too. Perhaps it was multiplied by the weight in place.
     """
     return (right_forward, _in_place)
+
+
+def _weight_needed(
+    x: Tensor,
+    normalized_shape: Shape,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    return (right_forward(x, normalized_shape, eps=eps) * weight + bias).to(x.dtype)
+
+
+@built.mistake(breaks=GIVES)
+def weight_needed():
+    """Without weight and bias a tensor meets None, and Python raises. Perhaps `y * weight + bias` stands there without a
+    question: both may be None.
+    """
+    return (_weight_needed, right_backward)

@@ -77,7 +77,7 @@ def four_bytes_assumed(x: Tensor, rank: int, world: int, segment_bytes: int) -> 
 @pipelined_allreduce.mistake(breaks=LARGEST)
 def chunks_sent_whole(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     """The sums are right, and each chunk travels whole, in both halves. Perhaps segment_bytes is not
-    used.
+    used, or the length of a segment has a floor that lies above it.
     """
 
     def work(chunks: tuple[Tensor, ...]) -> None:
@@ -196,8 +196,8 @@ def added_before_it_has_come(x: Tensor, rank: int, world: int, segment_bytes: in
 
 @pipelined_allreduce.mistake(breaks=contract.MESSAGES_ONLY)
 def all_send_first(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
-    """All ranks stand in a send, and nobody receives: the ring is stuck at the first segment. A blocking
-    send returns only when the other side receives. Post the irecvs first.
+    """All ranks stand in a send, and nobody receives: the ring is stuck. A blocking send returns only when
+    the other side receives. Post the irecvs first.
     """
     length = segment_length(x, segment_bytes)
 
@@ -373,8 +373,8 @@ wrong.around(pipelined_allreduce, right)
 
 @pipelined_allreduce.mistake(breaks=contract.WHOLE_RING)
 def sent_as_float64(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
-    """Twice the bytes travel: a number of x has four bytes, and its messages have eight for each. Perhaps x was
-    converted with `x.double()`. Send in the dtype of x.
+    """Twice the bytes travel that a ring needs. Perhaps x was converted with `x.double()`, whose numbers have eight
+    bytes, or everything is sent both ways round. Send each segment once, in the dtype of x.
     """
     flat = x.double().contiguous()
     right(flat, rank, world, segment_bytes)
@@ -457,8 +457,8 @@ def always_two_segments(x: Tensor, rank: int, world: int, segment_bytes: int) ->
 @pipelined_allreduce.mistake(breaks=MANY)
 def a_message_for_each_number(x: Tensor, rank: int, world: int, segment_bytes: int) -> None:
     """The sums are right, and a rank sends one message for each number, where a segment has room for several. Every
-    message pays its start-up time. Perhaps the length of a segment was always 1, or is kept from an earlier call: it is
-    segment_bytes // x.element_size().
+    message pays its start-up time. Perhaps the length of a segment was always 1, was divided by something more, or is
+    kept from an earlier call: it is segment_bytes // x.element_size().
     """
     through_chunks(x, world, lambda chunks: ring_in_segments(chunks, rank, world, 1))
 

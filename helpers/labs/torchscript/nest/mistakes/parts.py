@@ -122,8 +122,8 @@ def loop_traced(kind: str) -> torch.jit.ScriptModule:
 
 @built.mistake(breaks=BOTH)
 def gate_traced():
-    """The results are those of a gate that always goes one way. Perhaps the cell was traced with a gate of Python in
-    it: the branch is then the one that the example took. Script the gate before the cell is traced.
+    """The results are those of a gate that always goes one way. Perhaps the gate was traced, alone or
+    as a part of the cell: the branch is then the one that the example took. Script it before the cell is traced.
     """
     return around(lambda: torch.jit.script(Loop(trace(Cell(Gate()), STEP))))
 
