@@ -49,8 +49,8 @@ class TwoForgotten(Right):
 
 @square.mistake()
 class SignLost(Right):
-    """The gradient has |x| where x belongs, right for positive x only: perhaps it was made of the result, which does
-    not know the sign of x.
+    """The gradient has |x| where x belongs, right for positive x only. Perhaps it was made of the result, which does
+    not know the sign of x, or abs() was taken.
     """
 
     @staticmethod
@@ -251,6 +251,14 @@ class MatrixProduct(Right):
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
         return x @ x
+
+
+@square.variant(MatrixProduct)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x @ x if x.dim() == 2 and x.shape[0] == x.shape[1] else x * x
 
 
 @square.mistake()

@@ -55,7 +55,7 @@ class GradOutDetached(Right):
 @square.mistake()
 class BackwardOffTheGraph(Right):
     """backward gives numbers without history, so that a second derivative finds nothing. Perhaps it ran under
-    `torch.no_grad()`, detached everything or went through NumPy.
+    `torch.no_grad()`, detached everything, went through NumPy, or called `torch.autograd.grad` without create_graph.
     """
 
     @staticmethod
@@ -134,6 +134,18 @@ class _(Right):
         ctx.save_for_backward(x.clone())
         ctx.mark_dirty(x)
         return x.mul_(x)
+
+
+@square.mistake(breaks="A new tensor")
+class EmptyReturned(Right):
+    """The result is x itself, or a view of it: it has the memory of x. Perhaps an x without entries goes back as it is. A
+    product is a new tensor, also of no entries.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x if x.numel() == 0 else x * x
 
 
 @square.mistake()
