@@ -232,8 +232,8 @@ def parameters_clipped(params: Params, max_norm: float, norm_type: float = 2.0) 
 
 @on_grads.mistake()
 def nan_hidden(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """A NaN or inf in one gradient does not show as it should in the norm or in the other gradients: the weights take a step
-    that means nothing. Perhaps nan_to_num, a where, fmin or a condition keeps it back.
+    """A NaN or inf in one gradient does not show as it should in the norm or in the other gradients. Perhaps nan_to_num, a
+    where, fmin or a condition keeps it back: the step that follows is wrong, and nobody is told.
     """
     total = total_of(grads, norm_type).nan_to_num()
     torch._foreach_mul_(grads, factor_of(total, max_norm))
@@ -286,7 +286,9 @@ def frozen_left_out(params: Params, max_norm: float, norm_type: float = 2.0) -> 
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def nothing_to_stack(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """Without any gradient the answer fails. Perhaps torch.stack gets an empty list, and raises: the norm of nothing is 0."""
+    """Without any gradient the answer fails. Perhaps torch.stack or torch._foreach_norm gets an empty list, and raises: the
+    norm of nothing is 0.
+    """
     grads = grads_of(params)
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
@@ -330,6 +332,19 @@ def grad_mode_left_on(params: Params, max_norm: float, norm_type: float = 2.0) -
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total
+
+
+@clip_grad_norm_.mistake(breaks="No graph is recorded.")
+def only_the_norm_detached(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """The norm has no graph, and that of a gradient has grown by the clipping. Perhaps only what is returned is detached: an
+    edit in place is recorded, too. Decorate with `@torch.no_grad()`.
+    """
+    grads = grads_of(params)
+    if not grads:
+        return torch.tensor(0.0)
+    total = total_of(grads, norm_type)
+    torch._foreach_mul_(grads, factor_of(total, max_norm).detach())
+    return total.detach()
 
 
 @clip_grad_norm_.mistake()
