@@ -373,9 +373,7 @@ def nothing_else_kept(answer: Answer, trial: Trial) -> None:
 
 def _nothing_else_kept(answer: Answer, trial: Trial, dtype: torch.dtype) -> None:
     x = drawn(trial, 6, 50, dtype=dtype).T.requires_grad_()
-    trial.given(
-        f"x of {dtype}, {x.nbytes} bytes, transposed; what lives on between forward and backward"
-    )
+    trial.given(f"x of {dtype}, {x.nbytes} bytes, transposed; what lives on between forward and backward")
     with counted_memory() as kept:
         output = called(answer, trial, x)
         is_tensor(trial, output)

@@ -275,7 +275,9 @@ def _(answer: Any, trial: Trial) -> None:
         where = "in the main process" if id is None else f"in worker {id} of {num_workers}"
         dataset = Counted(7)
         want = _items(answer, trial, id, num_workers, Counted(7))
-        trial.given(f"a stream of 7 items {where}; shard is called on it, and 2 items are taken: then called on it again")
+        trial.given(
+            f"a stream of 7 items {where}; shard is called on it, and 2 items are taken: then called on it again"
+        )
         with contextlib.nullcontext() if id is None else as_worker(id, num_workers, Counted(9, 5)):
             list(itertools.islice(taken(_iterator(trial.call(answer, dataset), trial), 2, trial), 2))
         for which in ("second", "third"):

@@ -86,7 +86,7 @@ class OnceOnly(Right):
         return grad_out * 2 * x
 
 
-@square.mistake()
+@square.mistake(breaks="grad_out is not edited.")
 class GradOutEdited(Right):
     """The gradient that came in was written over. That saves one allocation and breaks the neighbours: an
     addition hands one and the same gradient to both of its inputs.
@@ -107,7 +107,7 @@ class _(Right):
         return 2 * grad_out
 
 
-@square.mistake()
+@square.mistake(breaks="x is left as it is, by forward and by backward.")
 class InputOverwritten(Right):
     """The caller's x was written over, or x itself came back. Perhaps by an operation with an underscore or
     by `*=`: others may still need x.
@@ -159,7 +159,7 @@ class NoNodeOfItsOwn(Right):
         return x * x
 
 
-@square.mistake()
+@square.mistake(breaks="x is left as it is, by forward and by backward.")
 class InputEditedInBackward(Right):
     """backward wrote over x. What `ctx.saved_tensors` gives is the caller's own tensor, not a copy."""
 
@@ -169,7 +169,7 @@ class InputEditedInBackward(Right):
         return x.mul_(2) * grad_out
 
 
-@square.mistake()
+@square.mistake(breaks="x * x, as one node of the graph: `Square.apply(x)`.")
 class OffTheGraph(Right):
     """The result does not require grad although x does: perhaps `mark_non_differentiable`, which says that there
     is no gradient.
@@ -197,7 +197,7 @@ class UndefinedGradient(Right):
         return x * x
 
 
-@square.mistake()
+@square.mistake(breaks="x * x, as one node of the graph: `Square.apply(x)`.")
 class NoFunction:
     """The class is no `torch.autograd.Function`: torch makes a node only for those."""
 
@@ -216,7 +216,7 @@ class NoBackward(Function):
         return x * x
 
 
-@square.mistake()
+@square.mistake(breaks="x is left as it is, by forward and by backward.")
 class RequiresGradTurnedOn(Right):
     """forward changed `requires_grad` of the caller's x. Whether x needs a gradient is for the caller to say, and
     inside forward nothing is recorded anyway.
