@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -79,13 +80,28 @@ def gradients(answer: Checkpointed, trial: Trial) -> None:
     trial.given("out = checkpointed(fn, x, bias); out.backward(grad_out), without dropout")
     setting, want = Setting(trial.seed), reference(trial.seed)[1]
     ones = reference(trial.seed, torch.ones(8, 4, dtype=torch.float64))[1]
-    setting.backward(forward(answer, trial, setting))
-    wrong = judged_grads(trial, setting, want, ones)
+    out = forward(answer, trial, setting)
+    first = setting.fn.calls
+    try:
+        setting.backward(out)
+    except RuntimeError as error:
+        if not (
+            counts := re.search(r"incorrect number of gradients \(expected (\d+), got (\d+)\)", str(error))
+        ):
+            raise
+        trial.fail(
+            "torch refused what backward of the Function returned: an incorrect number of gradients.",
+            expected=f"{counts[1]} values: one for each argument of forward after ctx, and fn is one of them",
+            got=f"{counts[2]} values",
+            observed=("refused", "too few" if int(counts[2]) < int(counts[1]) else "too many"),
+        )
+    wrong, again = judged_grads(trial, setting, want, ones), setting.fn.calls - first
     trial.true(
         not wrong,
-        " ".join(f"The gradient of {name} is {kind}." for name, kind in wrong.items()),
+        " ".join(f"The gradient of {name} is {kind}." for name, kind in wrong.items())
+        + ("" if again else " fn did not run again in the backward."),
         expected="the gradients of fn(x, bias) without checkpointing",
-        observed=sorted(wrong.items()),
+        observed=(sorted(wrong.items()), "again" if again else "not again"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -77,6 +78,22 @@ def same_leaves(trial: Trial, found: dict, want: dict, where: str = "") -> None:
         got=sorted(found),
         observed=("leaves", lost, sorted(extra.items()), *([where] if where else [])),
     )
+
+
+def for_no_ones(trial: Trial, got: Any, slope: Tensor) -> None:
+    """Wrong if this is what comes for a grad_out of ones. slope: what each entry of grad_out is multiplied by."""
+    trial.true(
+        not slope.numel() or bool(difference(got, slope, rtol=1e-9, atol=1e-9)),
+        "The gradient of x is that for a grad_out of ones.",
+        expected="that for the grad_out that was given",
+        got=got,
+        observed="of ones",
+    )
+
+
+def line_of(error: Exception) -> str:
+    """The line of code that raised."""
+    return traceback.extract_tb(error.__traceback__)[-1].line or "?"
 
 
 def _of_nothing(grad: Any) -> str:

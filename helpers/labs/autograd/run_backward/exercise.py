@@ -14,11 +14,13 @@ from helpers.labs.autograd.run_backward.engines import (
     Engine,
     called_once_beside_a_thread,
     expected,
+    for_no_ones,
     gradients,
     gradients_of_run,
     kind_of_shape,
     kind_of_times,
     leaf,
+    line_of,
     normal,
     of_single_edges,
     plain_numbers,
@@ -71,12 +73,13 @@ run_backward = Exercise(
 )
 def chain(answer: Engine, trial: Trial) -> None:
     for shape in ((3, 4), (), (0, 4)):
-        trial.given(f"root = sin(x * c).exp() with x of shape {shape}, float64; c needs no gradient")
+        trial.given(f"root = sin(x * c).exp(); x {shape}, float64; c needs no gradient; a random grad_out")
         x, c, grad_out = leaf(trial, *shape), normal(trial, *shape), normal(trial, *shape)
         root = (x * c).sin().exp()
         want = expected(root, grad_out, x=x)
         found = gradients(answer, trial, root, grad_out, x=x)
         same_leaves(trial, found, want, "no entries" if 0 in shape else "")
+        for_no_ones(trial, found["x"], want["x"] / grad_out)
         trial.equal(found["x"], want["x"], "The gradient of x")
         trial.true(
             not found["x"].is_inference(),
@@ -175,7 +178,7 @@ def double(answer: Engine, trial: Trial) -> None:
         try:
             found = gradients(answer, trial, root, grad_out, x=x, w=w)
         except (LookupError, TypeError) as error:
-            seen.add(("the dict", f"{type(error).__name__} was raised"))
+            seen.add(("the dict", f"{type(error).__name__} was raised by the answer, at `{line_of(error)}`"))
             continue
         seen |= {(name, "missing") for name in parts if name not in found}
         kinds = {
@@ -184,6 +187,7 @@ def double(answer: Engine, trial: Trial) -> None:
         seen |= set(kinds.items())
         shown |= {name: found[name] for name, kind in kinds.items() if kind != "once"}
     wrong = sorted((name, kind) for name, kind in seen if kind != "once")
+    kinds_seen = [(name, kind.partition(" by the answer")[0]) for name, kind in wrong]
     trial.given(
         "root = (h * h + far(h * c)) + (w * w + far(w * d)), h = sin(x), far(h) = h.neg().neg(), and the same with its summands exchanged"
     )
@@ -194,7 +198,7 @@ def double(answer: Engine, trial: Trial) -> None:
         expected="three gradients for h, and three for w, all of them in the sum"
         + "".join(f"; of {name} {plain_numbers(sums[name])}" for name in sorted(shown)),
         got="; ".join(f"of {name} {plain_numbers(each)}" for name, each in sorted(shown.items())),
-        observed=wrong and (wrong, of_single_edges(answer, trial)),
+        observed=wrong and (kinds_seen, of_single_edges(answer, trial)),
     )
 
 

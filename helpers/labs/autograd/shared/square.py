@@ -50,6 +50,8 @@ SHAPES = (
     ((0, 3), torch.float32),
     ((1,), torch.float16),
     ((4,), torch.bfloat16),
+    ((3, 3), torch.float64),  # where a product of matrices has the right shape
+    ((2, 4, 4), torch.float32),
 )
 
 
@@ -70,7 +72,6 @@ def values(answer: Answer, trial: Trial) -> None:
             x = x.detach().requires_grad_(needs_grad)
             trial.given(f"x of shape {tuple(x.shape)}, {x.dtype}{kind_of_x}, requires_grad={needs_grad}")
             got = called(answer, trial, x)
-            is_tensor(trial, got)
             _is_square(trial, got, x)
     weight = nn.Parameter(drawn(trial, 2, 3))
     trial.given("x a nn.Parameter of shape (2, 3), float64")
@@ -90,8 +91,16 @@ def _is_square(trial: Trial, got: Any, x: Tensor) -> None:
             cube=old**3,
             sum=(old * old).sum(),
             mean=(old * old).mean(),
+            matrix=old @ old if old.dim() > 1 and old.shape[-1] == old.shape[-2] else old[..., :0],
         )
         trial.equal(got, want, observed=(found.kind, kind))
+    trial.true(
+        got.untyped_storage()._cdata != x.untyped_storage()._cdata,
+        "The result has the memory of x: it is x itself, or a view of it.",
+        expected="a new tensor",
+        got="a view of x",
+        observed="memory of x",
+    )
 
 
 def own_node(answer: Answer, trial: Trial) -> None:
@@ -144,6 +153,8 @@ def gradient(answer: Answer, trial: Trial) -> None:
         ((0, 2), torch.float64),
         ((4,), torch.float16),
         ((2, 3, 2), torch.float64),
+        ((3, 3), torch.float64),
+        ((2, 4, 4), torch.float32),
     ):
         x, c = _of(trial, shape, dtype).requires_grad_(), _of(trial, shape, dtype)
         trial.given(
@@ -252,11 +263,20 @@ def backward_again(answer: Answer, trial: Trial) -> None:
     )
 
 
+# Who works with x.double() or x.float() keeps x itself where x has that dtype already.
+KEPT_IN = (torch.float64, torch.float32, torch.float16)
+
+
 def second_derivatives(answer: Answer, trial: Trial) -> None:
-    x, c, d = (drawn(trial, 3, 4) for _ in range(3))
+    for dtype in KEPT_IN:
+        _second_derivatives(answer, trial, dtype)
+
+
+def _second_derivatives(answer: Answer, trial: Trial, dtype: torch.dtype) -> None:
+    x, c, d = (drawn(trial, 3, 4, dtype=dtype) for _ in range(3))
     x.requires_grad_(), c.requires_grad_()
     trial.given(
-        "x and the gradient c that comes in, both of shape (3, 4) and requiring grad; create_graph=True"
+        f"x and the gradient c that comes in, both of shape (3, 4), {dtype}, and requiring grad; create_graph=True"
     )
     (first,) = gradients(answer, trial, called(answer, trial, x), [x], c, create_graph=True)
     is_tensor(trial, first, "The gradient of x")
@@ -315,11 +335,16 @@ def checked_by_torch(answer: Answer, trial: Trial) -> None:
 
 
 def edited_before_backward(answer: Answer, trial: Trial) -> None:
-    leaf = drawn(trial, 3, 4).requires_grad_()
+    for dtype in KEPT_IN:
+        _edited_before_backward(answer, trial, dtype)
+
+
+def _edited_before_backward(answer: Answer, trial: Trial, dtype: torch.dtype) -> None:
+    leaf = drawn(trial, 3, 4, dtype=dtype).requires_grad_()
     x = leaf.clone()
-    trial.given("x is edited in place (x.add_(1)) between apply and backward")
+    trial.given(f"x of {dtype} is edited in place (x.add_(1)) between apply and backward")
     output = called(answer, trial, x)
-    c = drawn(trial, 3, 4)
+    c = drawn(trial, 3, 4, dtype=dtype)
     x.add_(1)
     slopes = gradients_unless_edited(answer, trial, output, [leaf], c)
     if slopes is None:
@@ -342,8 +367,13 @@ def edited_before_backward(answer: Answer, trial: Trial) -> None:
 
 
 def nothing_else_kept(answer: Answer, trial: Trial) -> None:
-    x = drawn(trial, 6, 50).T.requires_grad_()
-    trial.given("x of 2400 bytes, transposed; what lives on between forward and backward")
+    for dtype in KEPT_IN:
+        _nothing_else_kept(answer, trial, dtype)
+
+
+def _nothing_else_kept(answer: Answer, trial: Trial, dtype: torch.dtype) -> None:
+    x = drawn(trial, 6, 50, dtype=dtype).T.requires_grad_()
+    trial.given(f"x of {dtype}, {x.nbytes} bytes, transposed; what lives on between forward and backward")
     with counted_memory() as kept:
         output = called(answer, trial, x)
         is_tensor(trial, output)

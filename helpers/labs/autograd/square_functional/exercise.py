@@ -42,6 +42,7 @@ REFUSALS = {
     "vmap support": "there is no batched version: neither generate_vmap_rule = True nor a vmap method",
     "either the backward or vjp": "torch.func looks for a method of the name backward, and finds none",
     "vmap: inplace arithmetic": "an edit in place would write a batch into a tensor that has none",
+    "does not require grad and does not have a grad_fn": "something is differentiated that has no graph, as by a torch.autograd.grad inside of a method",
     "vmap: It looks like": "forward or backward turns a tensor into a Python number, as `if`, `.item()` and `float` do",
 }
 

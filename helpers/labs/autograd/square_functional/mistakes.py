@@ -14,8 +14,11 @@ from torch.autograd import Function
 from helpers.labs.autograd.square.exercise import square
 from helpers.labs.autograd.square_functional.exercise import square_functional
 
+OF_SQUARE_ALONE = {"x * x, as one node of the graph: `Square.apply(x)`.": "one node of the graph for x * x."}
+
 for name, known in square.mistakes.items():
-    square_functional.add_mistake(name, known.answer, why=known.why)
+    breaks = OF_SQUARE_ALONE.get(known.breaks, known.breaks)
+    square_functional.add_mistake(name, known.answer, why=known.why, breaks=breaks)
     for variant in known.variants:
         square_functional.add_variant(name, variant)
 
@@ -39,7 +42,7 @@ class Right(Function):
         return grad_out * 2 * x
 
 
-@square_functional.mistake()
+@square_functional.mistake(breaks="forward takes no ctx; setup_context(ctx, inputs, output) saves.")
 class OldStyle(Function):
     """A forward that takes ctx works with `backward`, and `torch.func` refuses it: there the context is set
     up apart, once for each transform around.
@@ -71,7 +74,9 @@ class _(Function):
         return grad_out * 2 * x
 
 
-@square_functional.mistake()
+@square_functional.mistake(
+    breaks="x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
+)
 class NoVmapRule(Right):
     """torch does not guess that your methods may be batched: `generate_vmap_rule = True` says that they are
     made of torch operations only.
@@ -80,7 +85,9 @@ class NoVmapRule(Right):
     generate_vmap_rule = False
 
 
-@square_functional.mistake()
+@square_functional.mistake(
+    breaks="x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
+)
 class BatchAlwaysFirst(Right):
     """`vmap` tells where the batch stands, in in_dims, and wants to hear where it stands in the result. What
     was said here is true for in_dims=0 only.
@@ -125,7 +132,7 @@ class BatchOffTheGraph(Right):
         return x.detach() * x.detach(), in_dims[0]
 
 
-@square_functional.mistake()
+@square_functional.mistake(breaks="No method turns a tensor into a Python number.")
 class ReadsAValue(Right):
     """One number was asked for, as `if x.sum() > 0`, `.item()` and `float` do. Under vmap there are many at once, and
     none that Python could use.
@@ -146,7 +153,9 @@ class _(Right):
         )
 
 
-@square_functional.mistake()
+@square_functional.mistake(
+    breaks="x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
+)
 class NamedVjp(Function):
     """Function's docstring calls `vjp` and `backward` two names of one thing. That holds for `backward()`;
     `torch.func` calls the method named backward.
@@ -165,7 +174,7 @@ class _(Right):
         pass
 
 
-@square_functional.mistake()
+@square_functional.mistake(breaks="forward takes no ctx; setup_context(ctx, inputs, output) saves.")
 class NoSetupContext(Function):
     """forward takes one argument, and torch gave it two, ctx and x. Perhaps the class has no `setup_context`:
     torch takes this for the old style.
@@ -183,7 +192,7 @@ class NoSetupContext(Function):
         return grad_out * 2 * x
 
 
-@square_functional.mistake()
+@square_functional.mistake(breaks="forward takes no ctx; setup_context(ctx, inputs, output) saves.")
 class CtxInForward(Right):
     """forward was called with fewer arguments than it takes. Perhaps it takes ctx, too: a class that has a
     `setup_context` has forward(x), not forward(ctx, x).
@@ -194,7 +203,7 @@ class CtxInForward(Right):
         return x * x
 
 
-@square_functional.mistake()
+@square_functional.mistake(breaks="forward takes no ctx; setup_context(ctx, inputs, output) saves.")
 class SetupArguments(Right):
     """`setup_context` is called with three arguments, (ctx, inputs, output), in this order and whatever their
     names: inputs is a tuple, also of one.
@@ -219,7 +228,9 @@ class _(Right):
         return x.mul_(x)
 
 
-@square_functional.mistake()
+@square_functional.mistake(
+    breaks="x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
+)
 class NoOutDim(Right):
     """`vmap` returns a pair: the result, and the dimension of the result that is the batch."""
 
@@ -230,7 +241,9 @@ class NoOutDim(Right):
         return x * x
 
 
-@square_functional.mistake()
+@square_functional.mistake(
+    breaks="x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
+)
 class OutDimNone(Right):
     """With vmap the batch stands in the result twice. Perhaps `vmap` says None for its dimension: so the
     result counts as one for all samples, and is repeated.
@@ -243,7 +256,9 @@ class OutDimNone(Right):
         return x * x, None
 
 
-@square_functional.mistake()
+@square_functional.mistake(
+    breaks="x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
+)
 class OutDimsTuple(Right):
     """`vmap` gave a tuple for the dimension of the result, perhaps in_dims. For one result it says one
     number, `in_dims[0]`.
@@ -256,7 +271,9 @@ class OutDimsTuple(Right):
         return Right.apply(x), in_dims
 
 
-@square_functional.mistake()
+@square_functional.mistake(
+    breaks="x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
+)
 class TwoVmapRules(Right):
     """There are two batched versions, `generate_vmap_rule = True` and a method vmap: torch wants one."""
 
@@ -265,7 +282,9 @@ class TwoVmapRules(Right):
         return Right.apply(x), in_dims[0]
 
 
-@square_functional.mistake()
+@square_functional.mistake(
+    breaks="x * x in the style that `torch.func` needs: `grad`, `vjp`, `vmap` and `jacrev`, in any order."
+)
 class DataUnderVmap(Right):
     """`.data` is forbidden under `vmap`, and where it is allowed, it cuts x off the graph."""
 
@@ -295,6 +314,20 @@ class _(Right):
     @staticmethod
     def forward(x: Tensor) -> Tensor:
         return x.new_tensor(float(x) ** 2).reshape(x.shape) if x.numel() == 1 else x * x
+
+
+@square_functional.mistake()
+class AutogradInside(Right):
+    """Under vmap over vjp something was to be differentiated that has no graph. Perhaps backward calls torch.autograd.grad on
+    x * x: it works where there is a graph of x, and under a transform there is none. The derivative is known: write 2 * x.
+    """
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            x = x if x.requires_grad else x.detach().requires_grad_()
+            return torch.autograd.grad(x * x, x, grad_out, create_graph=True)[0]
 
 
 @square_functional.mistake()

@@ -55,7 +55,10 @@ class Counted(IterableDataset):
         for value in itertools.count() if self.length is None else range(self.length):
             self.read += 1
             if self.read > 2000:
-                raise MemoryError("2000 items of an endless stream have been read")
+                raise MemoryError(
+                    f"2000 items have been read of a stream {'without end' if self.length is None else f'of {self.length}'}; "
+                    f"iter() was called on it {self.begun} times"
+                )
             yield self.start + STEP * value
 
 
@@ -157,7 +160,7 @@ def kind_of_parts(parts: list[list[Any]], want: list[int], of_many: Callable[[],
 def _(answer: Any, trial: Trial) -> None:
     start = 3 * trial.random.randrange(40) + 1  # who deals by the value gives nothing to worker 0
     for num_workers, length in ((3, 10), (3, 11), (2, 7), (1, 4), (4, 2), (3, 0)):
-        trial.given(f"a stream of {length} items under {num_workers} workers")
+        trial.given(f"a stream of {length} items under {num_workers} worker{'s' * (num_workers > 1)}")
         seed = trial.random.getrandbits(40)
         parts = [
             part(answer, trial, Counted(length, start), id, num_workers, seed=seed)
@@ -200,22 +203,22 @@ def _(answer: Any, trial: Trial) -> None:
             observed="order",
         )
         sizes = [len(each) for each in parts]
-        trial.true(
-            max(sizes) - min(sizes) <= 1,
-            "The parts are of unequal size: some workers are idle while others work.",
-            expected="parts that differ by one item at most",
-            got=sizes,
-            observed=(
-                "sizes",
-                kind_of_parts(
-                    parts,
-                    want,
-                    lambda workers=num_workers: [
-                        len(part(answer, trial, Counted(300), id, workers)) for id in range(workers)
-                    ],
+        if max(sizes) - min(sizes) > 1:
+            trial.fail(
+                "The parts are of unequal size: some workers are idle while others work.",
+                expected="parts that differ by one item at most",
+                got=sizes,
+                observed=(
+                    "sizes",
+                    kind_of_parts(
+                        parts,
+                        want,
+                        lambda workers=num_workers: [
+                            len(part(answer, trial, Counted(300), id, workers)) for id in range(workers)
+                        ],
+                    ),
                 ),
-            ),
-        )
+            )
 
 
 @shard.property(
@@ -252,10 +255,39 @@ def _(answer: Any, trial: Trial) -> None:
             needed = item // STEP + 1
             trial.true(
                 so_far <= needed + num_workers,
-                f"When item {count} of this part came, {so_far} items of the stream had been read. It is item {needed} there.",
+                f"When item {count} of this part came, which is item {needed} of the stream, {so_far} items had been read.",
                 expected=f"{needed + num_workers} items read, or fewer: {num_workers} beyond it",
                 got=so_far,
                 observed="far ahead",
+            )
+
+
+@shard.property(
+    "called on the same stream again, as in each epoch, the same items come",
+    asks=(
+        "all of it outside of a worker (get_worker_info() is None).",
+        "Over the workers of one loader each item comes once, in each worker in the stream's order.",
+    ),
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    for id, num_workers in ((None, 1), (0, 2), (1, 2)):
+        where = "in the main process" if id is None else f"in worker {id} of {num_workers}"
+        dataset = Counted(7)
+        want = _items(answer, trial, id, num_workers, Counted(7))
+        trial.given(
+            f"a stream of 7 items {where}; shard is called on it, and 2 items are taken: then called on it again"
+        )
+        with contextlib.nullcontext() if id is None else as_worker(id, num_workers, Counted(9, 5)):
+            list(itertools.islice(taken(_iterator(trial.call(answer, dataset), trial), 2, trial), 2))
+        for which in ("second", "third"):
+            got = _items(answer, trial, id, num_workers, dataset)
+            trial.true(
+                got == want,
+                f"The {which} call on the same stream gives other items than a call on a new one, {where}.",
+                expected=f"{want}: iter() begins the stream anew",
+                got=got,
+                observed=("again", "goes on" if got == want[2:] else "nothing" if not got else "other items"),
             )
 
 
@@ -305,10 +337,13 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-def _items(answer: Any, trial: Trial, id: int | None, num_workers: int) -> list[Any]:
+def _items(
+    answer: Any, trial: Trial, id: int | None, num_workers: int, dataset: Counted | None = None
+) -> list[Any]:
+    dataset = dataset or Counted(9)
     if id is None:
-        return list(taken(_iterator(trial.call(answer, Counted(9)), trial), 500, trial))
-    return part(answer, trial, Counted(9), id, num_workers)
+        return list(taken(_iterator(trial.call(answer, dataset), trial), 500, trial))
+    return part(answer, trial, dataset, id, num_workers)
 
 
 class Given(IterableDataset):

@@ -267,7 +267,7 @@ def records_nothing(answer: Answer, trial: Trial) -> None:
     trial.given(
         "two parameters whose gradients have a graph, as after backward(create_graph=True); max_norm 0.5"
     )
-    before = gradients_of(params)
+    before, nodes = gradients_of(params), [param.grad.grad_fn for param in params]
     got = trial.call(lambda: answer(list(params), 0.5, 2.0))
     require_number(trial, got)
     trial.true(
@@ -275,6 +275,18 @@ def records_nothing(answer: Answer, trial: Trial) -> None:
         "The norm returned requires grad: it keeps the whole graph alive for as long as somebody logs it.",
         expected="a tensor that does not require grad",
         observed="norm records",
+    )
+    recorded = [
+        param.grad.grad_fn
+        for param, node in zip(params, nodes, strict=True)
+        if param.grad is not None and param.grad.grad_fn not in (None, node)
+    ]
+    trial.true(
+        not recorded,
+        "The graph of a gradient has grown: autograd recorded how it was clipped.",
+        expected="the node that it had before, or none",
+        got=", ".join(type(node).__name__ for node in recorded),
+        observed="gradients record",
     )
     factor = 0.5 / (float(norm_of(before, 2.0)) + 1e-6)
     for new, old in zip(gradients_of(params), before, strict=True):

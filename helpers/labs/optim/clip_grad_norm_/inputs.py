@@ -110,6 +110,9 @@ def norm_in_words(
     want = norm_of(before, norm_type)
     words = {
         "that of the gradients after clipping": norm_of(after, norm_type),
+        "what the root of order inf gives: any number to the power 0 is 1": 1.0
+        if math.isinf(norm_type)
+        else math.nan,
         "the sum of the gradients' norms": each.sum(),
         "the mean of the gradients' norms": each.mean(),
         "the largest of the gradients' norms": each.max(),

@@ -75,8 +75,9 @@ def autocast_without_dtype(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake(breaks="what is no tensor is the same object.")
 def copied_arguments(fn: Fn, *args: Any) -> Tensor:
-    """fn got a copy of what is no tensor. What fn writes into a list, and the gradients of a module, end in
-    the copy. Only tensors are cut off from the graph; hand on all else as it is.
+    """fn got a different object in the place of one that is no tensor. Perhaps a copy: what fn appends to a copied list
+    is lost, and so are the gradients of a deep copy of a module. Only tensors are cut off from the graph; hand on all
+    else as it is.
     """
     return function(copy=lambda arg: detached(arg) if isinstance(arg, Tensor) else copy.deepcopy(arg))(
         fn, *args
@@ -159,14 +160,34 @@ def backward_without_grad_out(fn: Fn, *args: Any) -> Tensor:
     breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
 )
 def gradients_miscounted(fn: Fn, *args: Any) -> Tensor:
-    """A Function's backward returns one value for each argument of forward, in this order: None for fn, then one
-    for each of args.
+    """Backward returned fewer values than forward has arguments after ctx. Perhaps that for fn is missing: None for fn,
+    then one for each of args.
     """
 
     def without_last(out: Tensor, copies: list, grad_out: Tensor) -> list:
         return backward_into_all(out, copies, grad_out)[:-1]
 
     return function(run_backward=without_last)(fn, *args)
+
+
+@checkpointed.variant(gradients_miscounted)
+def _(fn: Fn, *args: Any) -> Tensor:
+    """Without None for fn."""
+
+    class Recompute(Function):
+        @staticmethod
+        def forward(ctx: Any, fn: Fn, *args: Any) -> Tensor:
+            ctx.fn, ctx.args, ctx.around = fn, args, Around()
+            return fn(*args)
+
+        @staticmethod
+        def backward(ctx: Any, grad_out: Tensor) -> tuple:
+            copies = [detached(arg) for arg in ctx.args]
+            with ctx.around.again():
+                out = ctx.fn(*copies)
+            return tuple(backward_into_all(out, copies, grad_out))
+
+    return Recompute.apply(fn, *args)
 
 
 @checkpointed.mistake()
@@ -178,7 +199,9 @@ def rng_left_rewound(fn: Fn, *args: Any) -> Tensor:
     return function(how={"back": "never"})(fn, *args)
 
 
-@checkpointed.mistake()
+@checkpointed.mistake(
+    breaks="After backward the generator stands where the program had it, also if fn raises in its second run."
+)
 def rng_left_on_error(fn: Fn, *args: Any) -> Tensor:
     """fn raised in its second run, and the generator was not put back. Perhaps the line that does it stands
     after the run of fn. It belongs in `finally`, or use `with torch.random.fork_rng():`.
@@ -265,16 +288,17 @@ def first_run_put_back(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def autocast_forgotten(fn: Fn, *args: Any) -> Tensor:
-    """The second run was outside autocast, and the first one inside. Perhaps nothing was done about it:
-    autocast is switched off when the backward runs, and float32 is computed in place of half precision.
+    """The second run was outside autocast, and the first one inside. Perhaps nothing was done about it, or the setting
+    of a different device was read: autocast is switched off when the backward runs, and float32 is computed in place of
+    half precision.
     """
     return function(how={"autocast": False})(fn, *args)
 
 
 @checkpointed.mistake()
 def autocast_only_on(fn: Fn, *args: Any) -> Tensor:
-    """The second run was inside autocast, and the first one outside. Perhaps autocast is switched on again
-    where it had been on, and nothing else is done: it must be off where it had been off.
+    """The second run was inside autocast, and the first one outside. Perhaps autocast is always on there, or is
+    switched on again where it had been on, and nothing else is done: it must be off where it had been off.
     """
 
     class OnlyOn(Around):

@@ -130,7 +130,9 @@ def graph_kept(fn: Fn, *args: Any) -> Tensor:
     return Kept.apply(*args)
 
 
-@checkpointed.mistake()
+@checkpointed.mistake(
+    breaks="After forward, what fn computed on the way is gone: of the bytes that autograd saves without a checkpoint, three quarters or more are not saved."
+)
 def recorded_and_recomputed(fn: Fn, *args: Any) -> Tensor:
     """fn is computed again in the backward, and after the forward what it computed is still held. Perhaps its
     first run was recorded as well: twice the work, and not a byte less.
@@ -201,8 +203,8 @@ def by_hooks(fn: Fn, args: tuple, once: bool) -> Tensor:
 
 @checkpointed.mistake()
 def once_per_gradient(fn: Fn, *args: Any) -> Tensor:
-    """fn ran twice in backward. Perhaps once for the inputs and once more for its parameters: one backward
-    through one run gives both.
+    """fn ran twice in backward. Perhaps once for the inputs and once more for its parameters, or once for each
+    argument: one backward through one run gives all gradients.
     """
 
     def second_run(fn: Fn, copies: list) -> Tensor:
@@ -274,8 +276,8 @@ def no_grad_forward(fn: Fn, *args: Any) -> Tensor:
 
 @checkpointed.mistake()
 def grad_mode_off_in_backward(fn: Fn, *args: Any) -> Tensor:
-    """No gradient came out of the second run. A backward runs with grad mode off: perhaps fn, or a sum of its
-    result, was computed there without torch.enable_grad(), and so not recorded.
+    """fn ran again in backward, and no gradient came out of it. A backward runs with grad mode off: perhaps fn, or a
+    sum of its result, was computed there without torch.enable_grad(), and so not recorded.
     """
 
     def unrecorded(fn: Fn, copies: list) -> Tensor:
@@ -294,6 +296,18 @@ def _(fn: Fn, *args: Any) -> Tensor:
     return function(run_backward=of_sum)(fn, *args)
 
 
+@checkpointed.mistake(
+    breaks="The arguments and fn's parameters get the gradients that they get without a checkpoint"
+)
+def leaf_that_leads_nowhere(fn: Fn, *args: Any) -> Tensor:
+    """No gradient came, and fn did not run again. Perhaps fn ran under no_grad, and requires_grad_() was called on its
+    result: that makes a leaf, from which no way leads to the arguments. A Function makes a node.
+    """
+    with torch.no_grad():
+        out = fn(*args)
+    return out.requires_grad_() if out.is_floating_point() else out
+
+
 @checkpointed.mistake()
 def returns_a_tuple(fn: Fn, *args: Any) -> Any:
     """fn returns one tensor, and a tuple came back: return that tensor. Perhaps it was wrapped for a fn with
@@ -305,7 +319,9 @@ def returns_a_tuple(fn: Fn, *args: Any) -> Any:
 _ALL: list[Tensor] = []
 
 
-@checkpointed.mistake()
+@checkpointed.mistake(
+    breaks="After backward nothing of either run is kept, but the result by whoever holds it."
+)
 def kept_for_ever(fn: Fn, *args: Any) -> Tensor:
     """What fn computed outlives the backward, the result and the loss: perhaps a list or a dict holds it that nobody
     empties. After some steps the memory is full.

@@ -94,7 +94,9 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (param.grad.square().sum() for param in params if param.grad is not None))
 
 
-@gradient_penalty.mistake()
+@gradient_penalty.mistake(
+    breaks="The sum of the squares of all entries of the gradients of `loss` by `params`; differentiable."
+)
 def counted_twice(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """Gradients were doubled, or added to .grad. Perhaps loss.backward() was called beside
     torch.autograd.grad: the one fills .grad of every leaf, the other computes the same once more.
@@ -112,7 +114,7 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.square().sum() for grad in gradients(loss, params)))
 
 
-@gradient_penalty.mistake()
+@gradient_penalty.mistake(breaks="differentiable.")
 def no_create_graph(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """The penalty has no grad_fn. Perhaps its gradients were computed without a history: create_graph=True
     records how they are computed, and keeps the graph of the loss, too; retain_graph=True alone only keeps
@@ -127,7 +129,7 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.square().sum() for grad in grads if grad is not None))
 
 
-@gradient_penalty.mistake()
+@gradient_penalty.mistake(breaks="differentiable.")
 def requires_grad_to_silence(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """The penalty requires grad, and no way leads from it to a parameter. Perhaps requires_grad_() was called
     on the result, or it was made anew with requires_grad=True: a new leaf. Find where the history was cut instead.
@@ -148,7 +150,9 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.requires_grad_().square().sum() for grad in grads))
 
 
-@gradient_penalty.mistake()
+@gradient_penalty.mistake(
+    breaks="The sum of the squares of all entries of the gradients of `loss` by `params`; differentiable."
+)
 def one_factor_detached(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """The value is right, and its gradient is half of what it should be: perhaps one of the two factors of a square is
     a constant, as in grad.detach() * grad.
@@ -156,7 +160,9 @@ def one_factor_detached(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, ((grad.detach() * grad).sum() for grad in gradients(loss, params)))
 
 
-@gradient_penalty.mistake()
+@gradient_penalty.mistake(
+    breaks="The sum of the squares of all entries of the gradients of `loss` by `params`; differentiable."
+)
 def mean_for_sum(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """The mean of the squares depends on how many parameters there are: the same penalty is weaker for a
     larger net. The exercise asks for the sum.
@@ -170,7 +176,9 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.square().mean() for grad in gradients(loss, params)))
 
 
-@gradient_penalty.mistake()
+@gradient_penalty.mistake(
+    breaks="The sum of the squares of all entries of the gradients of `loss` by `params`; differentiable."
+)
 def norm_not_squared(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """The norm is the root of the sum of squares. Besides a different value it has no second derivative where the
     gradient is 0: written out as sum().sqrt() it gives NaN there.
@@ -194,7 +202,7 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return total(loss, (grad.square().sum().sqrt() for grad in gradients(loss, params)))
 
 
-@gradient_penalty.mistake()
+@gradient_penalty.mistake(breaks="The penalty's own gradient is finite, also where the gradient is 0.")
 def root_then_square(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """Where a gradient is 0, the penalty's own gradient is NaN, or backward raised. Perhaps a root was
     squared again: the root of 0 has an infinite derivative, and infinity times 0 is NaN. Squaring repairs the
@@ -271,7 +279,9 @@ def _(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return sum(grad.square().sum() for grad, _ in zip(found, params, strict=False))
 
 
-@gradient_penalty.mistake()
+@gradient_penalty.mistake(
+    breaks="The sum of the squares of all entries of the gradients of `loss` by `params`; differentiable."
+)
 def first_only(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """Only the first gradient counts. Perhaps [0] was taken of what torch.autograd.grad returns, a tuple with one
     gradient for each parameter, or only the first parameter was handed in.
@@ -280,7 +290,9 @@ def first_only(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     return grads[0].square().sum() if grads else loss.new_zeros(())
 
 
-@gradient_penalty.mistake()
+@gradient_penalty.mistake(
+    breaks="The sum of the squares of all entries of the gradients of `loss` by `params`; differentiable."
+)
 def sum_then_square(loss: Tensor, params: Iterable[Tensor]) -> Tensor:
     """Squaring after the sum lets entries of different signs cancel. Each entry is squared, then all are
     added.

@@ -28,7 +28,7 @@ class Right(Function):
         return -ctx.scale * grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class SignMissing(Right):
     """The gradient is scaled and not reversed: the layers below learn to help the adversary."""
 
@@ -37,7 +37,7 @@ class SignMissing(Right):
         return ctx.scale * grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class ScaleIgnored(Right):
     """The gradient has its sign turned and does not depend on scale: right for scale 1, which is what people
     try.
@@ -48,7 +48,7 @@ class ScaleIgnored(Right):
         return grad_out.neg(), None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The values of x, as a view (`x.view_as(x)`) or a copy.")
 class SignInForward(Right):
     """The sign belongs to backward alone. Turned in forward, the value changes, and what follows sees -x."""
 
@@ -62,7 +62,7 @@ class SignInForward(Right):
         return -ctx.scale * grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The values of x, as a view (`x.view_as(x)`) or a copy.")
 class ScaledInForward(Right):
     """x comes out scaled: forward must be the identity. scale belongs to backward alone."""
 
@@ -72,7 +72,7 @@ class ScaledInForward(Right):
         return -scale * x
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="that of scale is None.")
 class OneGradientTooFew(Right):
     """backward returned one value, or none (a list counts as one), and forward has two arguments: for scale, a
     number, the second one is None.
@@ -83,7 +83,7 @@ class OneGradientTooFew(Right):
         return -ctx.scale * grad_out
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="that of scale is None.")
 class GradientForANumber(Right):
     """A gradient stands in the place of scale, a Python number, for which torch accepts nothing but None. The
     values are in the order of forward's arguments: that of x first.
@@ -94,7 +94,7 @@ class GradientForANumber(Right):
         return -ctx.scale * grad_out, torch.zeros(())
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class GradOutIgnored(Right):
     """-scale alone is the derivative of one number. backward multiplies it by the gradient that comes in."""
 
@@ -103,7 +103,7 @@ class GradOutIgnored(Right):
         return torch.full_like(grad_out, -ctx.scale), None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class ScaleAsTensor(Right):
     """The gradient of a float64 x is right to some seven digits only: perhaps scale became a torch.tensor(0.1),
     which is a float32. A Python number is best left one.
@@ -128,7 +128,7 @@ class _(Right):
         return -scale * grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="scale: a Python number, int or float, of any sign; 0, too.")
 class NumberInSaveForBackward(Right):
     """`save_for_backward` takes tensors only. A number may stand on ctx itself: it has no graph and no memory
     to watch.
@@ -255,7 +255,7 @@ class MemoryKept(Right):
         return x.view_as(x)
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="scale: a Python number, int or float, of any sign; 0, too.")
 class ZeroIsMissing(Right):
     """With scale 0 the gradient is that of a different scale: perhaps `scale or 1`, or `if scale:`, where 0
     counts as none. It is a number like all others.
@@ -274,7 +274,7 @@ class _(Right):
         return -ctx.scale * grad_out if ctx.scale else grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="scale: a Python number, int or float, of any sign; 0, too.")
 class NoneAtZero(Right):
     """With scale 0, x gets no gradient at all, None: perhaps `if scale:`, where 0 counts as none. The gradient is a
     tensor of zeros, of the shape of x.
@@ -285,7 +285,7 @@ class NoneAtZero(Right):
         return -ctx.scale * grad_out if ctx.scale else None, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="scale: a Python number, int or float, of any sign; 0, too.")
 class AbsoluteScale(Right):
     """A negative scale is not used as it is: its sign is lost, or it counts as 0. -scale * grad_out holds for it,
     too.
@@ -296,7 +296,7 @@ class AbsoluteScale(Right):
         return -abs(ctx.scale) * grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class ScaledTwice(Right):
     """scale is there twice in the gradient."""
 
@@ -305,7 +305,7 @@ class ScaledTwice(Right):
         return -ctx.scale * ctx.scale * grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class GradientTimesX(Right):
     """x stands in the gradient. forward is the identity, whose derivative is 1."""
 
@@ -321,7 +321,7 @@ class GradientTimesX(Right):
         return -ctx.scale * grad_out * x, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class DividedByScale(Right):
     """The gradient was divided by scale. It is multiplied."""
 
@@ -330,7 +330,7 @@ class DividedByScale(Right):
         return -grad_out / ctx.scale, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class PassedThrough(Right):
     """The gradient goes out as it came in: neither turned nor scaled."""
 
@@ -339,7 +339,7 @@ class PassedThrough(Right):
         return grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class NoGradientReturned(Right):
     """x gets no gradient: backward returned None for it. That is no error; what stands before never learns."""
 
@@ -355,7 +355,7 @@ class _(Right):
         -ctx.scale * grad_out  # noqa: B018
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The values of x, as a view (`x.view_as(x)`) or a copy.")
 class NothingReturned(Right):
     """forward returned None. Perhaps the line `return ...` is missing."""
 
@@ -364,7 +364,7 @@ class NothingReturned(Right):
         ctx.scale = scale
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class ScaleNotKept(Right):
     """backward looked for the scale and found none: forward has to put it on ctx, under the same name."""
 
@@ -381,7 +381,7 @@ class _(Right):
         return x.view_as(x)
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The values of x, as a view (`x.view_as(x)`) or a copy.")
 class MarkedDirty(Right):
     """forward says that it edits x, with `mark_dirty`: it does not, and a leaf is refused. A view is enough."""
 
@@ -413,7 +413,7 @@ class _(Right):
         return y
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="as one node of the graph: `GradientReversal.apply(x, scale)`.")
 class NoFunction:
     """The class is no `torch.autograd.Function`: torch makes a node only for those."""
 
@@ -422,7 +422,7 @@ class NoFunction:
         return x
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class NoBackward(Function):
     """The Function has no method `backward`."""
 
@@ -455,7 +455,7 @@ class _(Right):
         return x.view_as(x)
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="x is not edited.")
 class InputOverwritten(Right):
     """The caller's x was written over, perhaps by an operation with an underscore. forward changes nothing."""
 
@@ -465,7 +465,7 @@ class InputOverwritten(Right):
         return x.neg_()
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The values of x, as a view (`x.view_as(x)`) or a copy.")
 class DtypeChanged(Right):
     """The result has a dtype that x has not."""
 
@@ -475,7 +475,7 @@ class DtypeChanged(Right):
         return x.float()
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class GradientReduced(Right):
     """backward gave one number for all of x. Each entry of x has a gradient of its own."""
 
@@ -491,7 +491,7 @@ class _(Right):
         return -ctx.scale, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class SubtractedFromGradOut(Right):
     """scale was subtracted from the gradient that comes in. The two are multiplied."""
 
@@ -500,7 +500,7 @@ class SubtractedFromGradOut(Right):
         return grad_out - ctx.scale, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="`GradientReversal.apply(x, scale)`.")
 class ArgumentsExchanged(Right):
     """forward used the number as a tensor. Perhaps it takes scale before x: the order is that of `apply(x,
     scale)`, after ctx.
@@ -533,7 +533,7 @@ class _(Right):
         return x.clone() if x.is_contiguous() else x.detach()
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="scale: a Python number, int or float, of any sign; 0, too.")
 class ScaleAsInt(Right):
     """With scale 0.1 the gradient is 0: perhaps scale became an int, or was rounded to one."""
 
@@ -542,7 +542,7 @@ class ScaleAsInt(Right):
         return -int(ctx.scale) * grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="scale: a Python number, int or float, of any sign; 0, too.")
 class ScaleClipped(Right):
     """With scale 2 the gradient is that of scale 1: perhaps scale was clipped. It is a number of any size."""
 
@@ -552,7 +552,7 @@ class ScaleClipped(Right):
         return x.view_as(x)
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="scale: a Python number, int or float, of any sign; 0, too.")
 class IntIgnored(Right):
     """With scale 3, an int, the gradient is that of scale 1: perhaps only a float counts as a scale here."""
 
@@ -561,7 +561,7 @@ class IntIgnored(Right):
         return -ctx.scale * grad_out if isinstance(ctx.scale, float) else -grad_out, None
 
 
-@gradient_reversal.mistake()
+@gradient_reversal.mistake(breaks="The gradient of x is -scale * grad_out")
 class ScaleRounded(Right):
     """A scale of many digits is not used as it is: perhaps it was rounded to some of them."""
 

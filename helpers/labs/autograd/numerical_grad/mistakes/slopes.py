@@ -54,7 +54,9 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return torch.tensor([float(slope) for slope in slopes], dtype=x.dtype).view(x.shape)
 
 
-@numerical_grad.mistake()
+@numerical_grad.mistake(
+    breaks="The gradient of fn at x by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i."
+)
 def divided_by_eps(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """Every slope is twice too steep. Perhaps the difference was divided by eps: from x - eps to x + eps the
     distance is 2 * eps.
@@ -66,7 +68,9 @@ def divided_by_eps(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.mistake()
+@numerical_grad.mistake(
+    breaks="The gradient of fn at x by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i."
+)
 def divided_by_two_times_eps_without_brackets(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """Every slope is close to 0, and not 0. Perhaps `a / 2 * eps` stands there, which divides by 2 and
     multiplies by eps. Brackets: `a / (2 * eps)`.
@@ -78,7 +82,9 @@ def divided_by_two_times_eps_without_brackets(fn: Scalar, x: Tensor, eps: float 
     return grad
 
 
-@numerical_grad.mistake()
+@numerical_grad.mistake(
+    breaks="The gradient of fn at x by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i."
+)
 def computed_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """All numbers that fn was given fit into float32, which has 7 digits. Perhaps x was made float32: x +
     1e-6 is x or one of its neighbours there, and of the difference of two values little is left.
@@ -94,7 +100,7 @@ def computed_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return grad
 
 
-@numerical_grad.mistake()
+@numerical_grad.mistake(breaks="A float64 tensor of the shape of x that does not require grad")
 def result_in_float32(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """The result is float32, though x is float64. Perhaps it is `torch.zeros(x.shape)`, float32 whatever x
     is: half of the digits are lost when the slope is stored. Say `dtype=x.dtype`.
@@ -299,7 +305,9 @@ def _(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     return torch.tensor(slopes, dtype=x.dtype).view(x.shape)
 
 
-@numerical_grad.mistake()
+@numerical_grad.mistake(
+    breaks="The gradient of fn at x by central differences: (fn(x + eps e_i) - fn(x - eps e_i)) / (2 eps) for each entry i."
+)
 def whole_rows_moved(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
     """Each entry got the sum of the slopes of its row. Perhaps `for i in range(len(x))` goes over rows, and
     `x[i] += eps` moves all of a row.

@@ -132,10 +132,10 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out.clone(), add=add)
 
 
-@run_backward.mistake()
+@run_backward.mistake(breaks="It is summed to the shape")
 def not_reduced(root: Tensor, grad_out: Tensor) -> Gradients:
     """`a + b` with shapes (3, 1) and (1, 4) returns its gradients in the shape (3, 4) for both: summing them
-    to the shape of the receiver is the engine's work.
+    to the shape of the receiver, over every dimension in which it differs, is the engine's work.
     """
 
     def fit(grad: Tensor, node: Node, slot: int) -> Tensor:
@@ -170,7 +170,9 @@ def missing_dimensions_kept(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, fit=fit)
 
 
-@run_backward.mistake()
+@run_backward.mistake(
+    breaks="It is summed to the shape and cast to the dtype in the receiver's `_input_metadata[slot]`."
+)
 def reduced_at_leaves(root: Tensor, grad_out: Tensor) -> Gradients:
     """A gradient is wrong where a node that is no leaf's expects (3, 1) and (3, 4) came to it. Perhaps only
     the gradients of leaves were summed to their shape: a node between has an expected shape, too.
@@ -186,10 +188,12 @@ def reduced_at_leaves(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, fit=fit)
 
 
-@run_backward.mistake()
+@run_backward.mistake(
+    breaks="It is summed to the shape and cast to the dtype in the receiver's `_input_metadata[slot]`."
+)
 def dtype_not_cast(root: Tensor, grad_out: Tensor) -> Gradients:
     """float32 + float64 is float64, and so is the gradient that comes back for the float32 input: casting it
-    to the dtype of the receiver is left to the engine.
+    to the dtype of the receiver (not to that of grad_out) is left to the engine.
     """
 
     def fit(grad: Tensor, node: Node, slot: int) -> Tensor:
@@ -198,7 +202,9 @@ def dtype_not_cast(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, fit=fit)
 
 
-@run_backward.mistake()
+@run_backward.mistake(
+    breaks="It is summed to the shape and cast to the dtype in the receiver's `_input_metadata[slot]`."
+)
 def cast_at_leaves(root: Tensor, grad_out: Tensor) -> Gradients:
     """Only the gradients of leaves were cast. A node between that saved float32 numbers cannot multiply them
     with a float64 gradient.

@@ -30,7 +30,7 @@ def walked(root: Tensor, grad_out: Tensor) -> Iterator[tuple[Node, Tensor]]:
                 stack.append((after, place, fitted(found, after, place)))
 
 
-@run_backward.mistake()
+@run_backward.mistake(breaks="Each other node is called once")
 def every_path(root: Tensor, grad_out: Tensor) -> Gradients:
     """A node was called more than once. Perhaps a walk follows every path: the sums are right, and the time
     doubles with every value that is used twice. Count first who sends gradients to whom.

@@ -13,7 +13,7 @@ from helpers.labs.autograd.run_backward.mistakes.engine import Gradients, engine
 from helpers.labs.autograd.shown import call_node
 
 
-@run_backward.mistake()
+@run_backward.mistake(breaks="Each gradient has the leaf's shape and dtype and does not require grad.")
 def grad_mode_left_on(root: Tensor, grad_out: Tensor) -> Gradients:
     """A gradient requires grad, or a node was called with grad mode on. Perhaps grad mode was left on: each
     backward operation is then recorded in a new graph, which keeps every tensor of the backward alive. torch
@@ -28,7 +28,19 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return {leaf: grad.detach() for leaf, grad in found.items()}
 
 
-@run_backward.mistake()
+@run_backward.mistake(
+    breaks="The gradients of all leaves behind `root`, as torch.autograd.grad(..., allow_unused=True) computes them."
+)
+def ones_for_grad_out(root: Tensor, grad_out: Tensor) -> Gradients:
+    """The gradient is that of root.sum(): grad_out was not used. Perhaps the walk begins with ones, as loss.backward() does for
+    a loss of one number.
+    """
+    return engine(root, torch.ones_like(grad_out))
+
+
+@run_backward.mistake(
+    breaks="The gradients of all leaves behind `root`, as torch.autograd.grad(..., allow_unused=True) computes them."
+)
 def inference_mode(root: Tensor, grad_out: Tensor) -> Gradients:
     """torch.inference_mode() makes tensors that no later computation with gradients may use. torch.no_grad()
     is what stops the recording only.
@@ -134,7 +146,7 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return {leaf: leaf.grad for leaf in written_into_grad(root, grad_out)}
 
 
-@run_backward.mistake()
+@run_backward.mistake(breaks="`call_node(node, grads)`.")
 def calls_every_node_itself(root: Tensor, grad_out: Tensor) -> Gradients:
     """`node(grad)` works for the nodes written in C++ only. The node of a custom Function is no callable:
     call_node knows both kinds.
@@ -147,7 +159,9 @@ def calls_every_node_itself(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, call=call)
 
 
-@run_backward.mistake()
+@run_backward.mistake(
+    breaks="What comes out belongs to `node.next_functions`, pairs of a receiver (or None) and a slot."
+)
 def apply_not_aligned(root: Tensor, grad_out: Tensor) -> Gradients:
     """A leaf behind a custom Function is missing in the dict. Perhaps the gradients went to the wrong
     receivers: `apply` of its node returns one value for each argument of forward, and next_functions has only
@@ -191,7 +205,9 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out) if root.grad_fn._input_metadata else {}
 
 
-@run_backward.mistake()
+@run_backward.mistake(
+    breaks="What comes out belongs to `node.next_functions`, pairs of a receiver (or None) and a slot."
+)
 def constants_forgotten(root: Tensor, grad_out: Tensor) -> Gradients:
     """None was used as a node. Perhaps it came from next_functions, which holds (None, 0) where an operation
     had an input that needs no gradient: leave that edge out.

@@ -28,7 +28,9 @@ class Right(Function):
         return grad_out * scale, None if before is None else (grad_out * before).sum()
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(
+    breaks="x *= scale, in the memory of x: `ScaleInPlace.apply(x, scale)` returns x itself."
+)
 class MarkDirtyForgotten(Right):
     """The result lies in the memory of x and is not x itself, or not with the new node. Perhaps
     `ctx.mark_dirty(x)` was not called, here or in this case: it tells torch of the edit and gives x the new
@@ -59,7 +61,9 @@ class _(Right):
         return x.view_as(x)
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(
+    breaks="x *= scale, in the memory of x: `ScaleInPlace.apply(x, scale)` returns x itself."
+)
 class NotInPlace(Right):
     """The result is right, and x keeps its values. Perhaps x * scale was computed, which is a new tensor."""
 
@@ -69,7 +73,9 @@ class NotInPlace(Right):
         return x * scale
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(
+    breaks="x *= scale, in the memory of x: `ScaleInPlace.apply(x, scale)` returns x itself."
+)
 class MarkedButNotReturned(Right):
     """What was marked with `mark_dirty` does not come back: each tensor that is marked must be edited and
     returned, itself and no copy. (scale is neither edited nor returned, so it is not marked.)
@@ -92,7 +98,9 @@ class _(Right):
         return x.clone()
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(
+    breaks="x *= scale, in the memory of x: `ScaleInPlace.apply(x, scale)` returns x itself."
+)
 class CopyReturned(Right):
     """x is edited, and a copy goes back: two tensors hold one value, and x's own history knows nothing of the
     edit.
@@ -439,7 +447,9 @@ class GradOutEdited(Right):
         return grad_out.mul_(scale), of_scale
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(
+    breaks="x *= scale, in the memory of x: `ScaleInPlace.apply(x, scale)` returns x itself."
+)
 class ShortCutForOne(Right):
     """For scale 1 something else happens, perhaps `if scale == 1: return x`. The values stay, and autograd needs
     all the rest: the mark, and what backward uses.
@@ -464,7 +474,7 @@ class _(Right):
         return Right.forward(ctx, x, scale)
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(breaks="x *= scale")
 class ZeroForAll(Right):
     """For scale 0 the result is 0 everywhere. x *= 0 leaves nan where x is nan or infinite."""
 
@@ -477,7 +487,7 @@ class ZeroForAll(Right):
         return Right.forward(ctx, x, scale)
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(breaks="x *= scale")
 class WrongOperation(Right):
     """x comes out plus scale, or divided by it. It is to be multiplied."""
 
@@ -497,7 +507,7 @@ class _(Right):
         return x.div_(scale)
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(breaks="scale is not edited.")
 class ScaleEdited(Right):
     """scale was edited. It is the caller's: only x may change."""
 
@@ -510,7 +520,7 @@ class ScaleEdited(Right):
         return x
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(breaks="x may be edited again later.")
 class SavedItself(Right):
     """Backward raised after x was edited again, although it needs nothing of what x holds then. Perhaps x
     itself was saved, and not a copy: the next in-place layer edits it.
@@ -526,7 +536,9 @@ class SavedItself(Right):
 _LAST: dict[str, Any] = {}
 
 
-@scale_in_place.mistake()
+@scale_in_place.mistake(
+    breaks="The gradient of what x was made of is scale * grad_out, through the result and through x."
+)
 class KeptOnTheClass(Right):
     """The gradients of one call are made of what the next one was given. Perhaps that stands on the class or under
     a global name, of which there is one for all calls; ctx is made anew for each.

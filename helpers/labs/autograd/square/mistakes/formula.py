@@ -49,8 +49,8 @@ class TwoForgotten(Right):
 
 @square.mistake()
 class SignLost(Right):
-    """The gradient has |x| where x belongs, right for positive x only: perhaps it was made of the result, which does
-    not know the sign of x.
+    """The gradient has |x| where x belongs, right for positive x only. Perhaps it was made of the result, which does
+    not know the sign of x, or abs() was taken.
     """
 
     @staticmethod
@@ -65,7 +65,7 @@ class SignLost(Right):
         return grad_out * 2 * y.sqrt()
 
 
-@square.mistake()
+@square.mistake(breaks="A new tensor, shape and dtype of x.")
 class NothingReturned(Right):
     """forward returned None. Perhaps the line `return ...` is missing."""
 
@@ -193,7 +193,7 @@ class PrecisionLost(Right):
         return (grad_out * 2 * x).float()
 
 
-@square.mistake()
+@square.mistake(breaks="A new tensor, shape and dtype of x.")
 class DtypeChanged(Right):
     """The values are right, and the dtype is not that of x: perhaps `.float()` or `.double()`, or
     `torch.tensor(...)` of Python's numbers.
@@ -205,7 +205,7 @@ class DtypeChanged(Right):
         return x.float() ** 2
 
 
-@square.mistake()
+@square.mistake(breaks="A new tensor, shape and dtype of x.")
 class ThroughNumpy(Right):
     """x went through NumPy, which has no bfloat16, and makes a number of a 0-d array."""
 
@@ -215,7 +215,7 @@ class ThroughNumpy(Right):
         return torch.as_tensor(x.detach().numpy() ** 2)
 
 
-@square.mistake()
+@square.mistake(breaks="x * x, as one node of the graph: `Square.apply(x)`.")
 class DerivativeAsValue(Right):
     """forward gives 2 * x, the derivative, where the value x * x belongs."""
 
@@ -225,7 +225,7 @@ class DerivativeAsValue(Right):
         return 2 * x
 
 
-@square.mistake()
+@square.mistake(breaks="A new tensor, shape and dtype of x.")
 class SummedForward(Right):
     """forward gives one number, the sum or mean of the squares. x * x squares each entry."""
 
@@ -243,7 +243,7 @@ class _(Right):
         return (x * x).mean()
 
 
-@square.mistake()
+@square.mistake(breaks="x * x, as one node of the graph: `Square.apply(x)`.")
 class MatrixProduct(Right):
     """`@`, `mm` and `matmul` multiply matrices. x * x multiplies entry by entry."""
 
@@ -251,6 +251,14 @@ class MatrixProduct(Right):
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
         return x @ x
+
+
+@square.variant(MatrixProduct)
+class _(Right):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x @ x if x.dim() == 2 and x.shape[0] == x.shape[1] else x * x
 
 
 @square.mistake()

@@ -55,7 +55,7 @@ class GradOutDetached(Right):
 @square.mistake()
 class BackwardOffTheGraph(Right):
     """backward gives numbers without history, so that a second derivative finds nothing. Perhaps it ran under
-    `torch.no_grad()`, detached everything or went through NumPy.
+    `torch.no_grad()`, detached everything, went through NumPy, or called `torch.autograd.grad` without create_graph.
     """
 
     @staticmethod
@@ -86,7 +86,7 @@ class OnceOnly(Right):
         return grad_out * 2 * x
 
 
-@square.mistake()
+@square.mistake(breaks="grad_out is not edited.")
 class GradOutEdited(Right):
     """The gradient that came in was written over. That saves one allocation and breaks the neighbours: an
     addition hands one and the same gradient to both of its inputs.
@@ -107,7 +107,7 @@ class _(Right):
         return 2 * grad_out
 
 
-@square.mistake()
+@square.mistake(breaks="x is left as it is, by forward and by backward.")
 class InputOverwritten(Right):
     """The caller's x was written over, or x itself came back. Perhaps by an operation with an underscore or
     by `*=`: others may still need x.
@@ -136,6 +136,18 @@ class _(Right):
         return x.mul_(x)
 
 
+@square.mistake(breaks="A new tensor")
+class EmptyReturned(Right):
+    """The result is x itself, or a view of it: it has the memory of x. Perhaps an x without entries goes back as it is. A
+    product is a new tensor, also of no entries.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x if x.numel() == 0 else x * x
+
+
 @square.mistake()
 class NoNodeOfItsOwn(Right):
     """The node of the result is one of torch's own, and the backward that was written never runs. Leave
@@ -147,7 +159,7 @@ class NoNodeOfItsOwn(Right):
         return x * x
 
 
-@square.mistake()
+@square.mistake(breaks="x is left as it is, by forward and by backward.")
 class InputEditedInBackward(Right):
     """backward wrote over x. What `ctx.saved_tensors` gives is the caller's own tensor, not a copy."""
 
@@ -157,7 +169,7 @@ class InputEditedInBackward(Right):
         return x.mul_(2) * grad_out
 
 
-@square.mistake()
+@square.mistake(breaks="x * x, as one node of the graph: `Square.apply(x)`.")
 class OffTheGraph(Right):
     """The result does not require grad although x does: perhaps `mark_non_differentiable`, which says that there
     is no gradient.
@@ -185,7 +197,7 @@ class UndefinedGradient(Right):
         return x * x
 
 
-@square.mistake()
+@square.mistake(breaks="x * x, as one node of the graph: `Square.apply(x)`.")
 class NoFunction:
     """The class is no `torch.autograd.Function`: torch makes a node only for those."""
 
@@ -204,7 +216,7 @@ class NoBackward(Function):
         return x * x
 
 
-@square.mistake()
+@square.mistake(breaks="x is left as it is, by forward and by backward.")
 class RequiresGradTurnedOn(Right):
     """forward changed `requires_grad` of the caller's x. Whether x needs a gradient is for the caller to say, and
     inside forward nothing is recorded anyway.

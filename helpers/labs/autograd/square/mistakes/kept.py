@@ -65,7 +65,7 @@ class _(Right):
         return 2.0 * ctx.saved_tensors * grad_out
 
 
-@square.mistake()
+@square.mistake(breaks="x is kept by `ctx.save_for_backward`")
 class NoTensorSaved(Right):
     """`save_for_backward` takes tensors, each as an argument of its own: no tuple, no list, no array, no number."""
 
@@ -135,7 +135,7 @@ class HeldOutside(Right):
 @square.mistake()
 class KeptOnCtx(Function):
     """The edit of x was not noticed, and the gradient is that of the edited x. Perhaps x stands on ctx as an
-    attribute, which torch does not watch. `ctx.save_for_backward` does.
+    attribute, or in a list or dict, which torch does not watch. What `ctx.save_for_backward` keeps is watched.
     """
 
     @staticmethod
@@ -186,8 +186,8 @@ class OutputKeptOnCtx(Right):
 
 @square.mistake()
 class KeptOnTheClass(Function):
-    """What one call kept was overwritten by the next. Perhaps it stands on the class or under a global name, of
-    which there is one for all calls; ctx is made anew for each.
+    """The gradient of one call was computed with the x of a different call. Perhaps x stands on the class or under a
+    global name, of which there is one for all calls; ctx is made anew for each.
     """
 
     @staticmethod
@@ -235,6 +235,22 @@ class _(Right):
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x.clone())
         return x * x
+
+
+@square.variant(SavedAnIntermediate)
+class _(Function):
+    """For float64 this is x itself, and for what most people train in a copy."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        exact = x.double()
+        ctx.save_for_backward(exact)
+        return (exact * exact).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Tensor:
+        (exact,) = ctx.saved_tensors
+        return (2 * exact * grad_out).to(grad_out.dtype)
 
 
 @square.variant(SavedAnIntermediate)

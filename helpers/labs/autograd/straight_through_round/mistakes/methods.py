@@ -76,7 +76,9 @@ class _(Right):
         return torch.where(ctx.inside, grad_out, torch.zeros_like(grad_out))
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(
+    breaks="A new tensor, shape and dtype of x, with the numbers of torch.round: halves go to the even neighbour."
+)
 class NotRounded(Right):
     """The forward gives x back, or nearly: gradients go through, and what should be rounded is not."""
 
@@ -85,7 +87,9 @@ class NotRounded(Right):
         return x
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(
+    breaks="A new tensor, shape and dtype of x, with the numbers of torch.round: halves go to the even neighbour."
+)
 class HalfUp(Right):
     """Halves were not rounded to the even neighbour: they all go up, down or away from 0. Perhaps a
     half was added or subtracted before floor or ceil, as in floor(x + 0.5). torch.round goes to the even neighbour, so
@@ -97,7 +101,9 @@ class HalfUp(Right):
         return torch.floor(x + 0.5)
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(
+    breaks="A new tensor, shape and dtype of x, with the numbers of torch.round: halves go to the even neighbour."
+)
 class CutOff(Right):
     """Numbers were rounded down, up or towards 0, and not to the nearest whole one. Perhaps by `.int()`,
     `.long()` or `trunc`, by `floor` or `ceil`.
@@ -115,7 +121,7 @@ class _(Right):
         return x.long().to(x.dtype)
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(breaks="x is not edited.")
 class InputRounded(Right):
     """The caller's x was written over: `round_`, with its underscore, works in place."""
 
@@ -263,7 +269,9 @@ class MemoryKept(Right):
         return torch.round(x)
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(
+    breaks="A new tensor, shape and dtype of x, with the numbers of torch.round: halves go to the even neighbour."
+)
 class ByTheDifference(Right):
     """The value is nan where x is infinite: perhaps it was made as x + (round(x) - x). In a Function forward is
     not recorded, and `torch.round(x)` is enough.
@@ -274,7 +282,9 @@ class ByTheDifference(Right):
         return x + (x.round() - x)
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(
+    breaks="A new tensor, shape and dtype of x, with the numbers of torch.round: halves go to the even neighbour."
+)
 class ThroughIntegers(Right):
     """Infinite or nan do not stay what they are: perhaps the numbers went through an integer type, where they have no
     place, or through `nan_to_num`.
@@ -299,7 +309,7 @@ class _(Right):
         return torch.nan_to_num(x).round()
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(breaks="A new tensor, shape and dtype of x")
 class DtypeChanged(Right):
     """The values are right, and the dtype is not that of x."""
 
@@ -315,7 +325,7 @@ class _(Right):
         return x.round().double()
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(breaks="A new tensor, shape and dtype of x")
 class IntegersReturned(Right):
     """The result has an integer type. Integers take no gradient; the result has the dtype of x."""
 
@@ -331,7 +341,9 @@ class _(Right):
         return x.round().int()
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(
+    breaks="A new tensor, shape and dtype of x, with the numbers of torch.round: halves go to the even neighbour."
+)
 class ThroughNumpy(Right):
     """x went through NumPy, which has no bfloat16, and makes a number of a 0-d array."""
 
@@ -354,7 +366,7 @@ class _(Right):
         return torch.from_numpy(numpy.round(x.detach().numpy()))
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(breaks="A new tensor")
 class ShortCutForWhole(Right):
     """For some x the result lies in the memory of x, perhaps where x is whole already: who edits one edits the
     other.
@@ -366,7 +378,7 @@ class ShortCutForWhole(Right):
         return x if torch.equal(whole, x) else whole
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(breaks="A new tensor, shape and dtype of x")
 class NothingReturned(Right):
     """forward returned None. Perhaps the line `return ...` is missing."""
 
@@ -445,7 +457,7 @@ class TwoGradients(Right):
         return grad_out, grad_out
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(breaks="x is not edited.")
 class RequiresGradTurnedOn(Right):
     """forward changed `requires_grad` of the caller's x. Whether x needs a gradient is for the caller to say."""
 
@@ -454,7 +466,7 @@ class RequiresGradTurnedOn(Right):
         return torch.round(x.requires_grad_())
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(breaks="as one node of the graph: `StraightThroughRound.apply(x)`.")
 class NoFunction:
     """The class is no `torch.autograd.Function`: torch makes a node only for those."""
 
@@ -528,7 +540,9 @@ class PrecisionLost(Right):
         return grad_out.float()
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(
+    breaks="A new tensor, shape and dtype of x, with the numbers of torch.round: halves go to the even neighbour."
+)
 class ValuePrecisionLost(Right):
     """In float64, numbers just beside a half are rounded to the wrong neighbour. Perhaps x was a float32 on
     its way.
@@ -539,7 +553,9 @@ class ValuePrecisionLost(Right):
         return x.float().round().to(x.dtype)
 
 
-@straight_through_round.mistake()
+@straight_through_round.mistake(
+    breaks="A new tensor, shape and dtype of x, with the numbers of torch.round: halves go to the even neighbour."
+)
 class RoundedBefore(Right):
     """Halves, numbers near one, or large numbers are rounded to the wrong neighbour. Perhaps x was shifted
     before, by a half or a small number, or rounded to some digits.

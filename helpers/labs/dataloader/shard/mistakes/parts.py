@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
-from itertools import islice, zip_longest
+from itertools import count, islice, zip_longest
 from typing import Any
 
 import torch
@@ -310,7 +311,7 @@ def unequal_parts(dataset: Any) -> Any:
 
 
 @shard.mistake()
-def backwards(dataset: Any) -> Any:
+def in_a_different_order(dataset: Any) -> Any:
     """Items come in a different order than in the stream."""
     id, workers = id_and_workers()
     return (
@@ -320,7 +321,7 @@ def backwards(dataset: Any) -> Any:
     )
 
 
-@shard.variant(backwards)
+@shard.variant(in_a_different_order)
 def _(dataset: Any) -> Any:
     """In pairs, the second one first."""
     id, workers = id_and_workers()
@@ -434,6 +435,17 @@ def _(dataset: Any) -> Any:
     return [islice(iter(dataset), start, None, workers) for start in range(workers)][id]
 
 
+@shard.variant(begun_more_than_once)
+def _(dataset: Any) -> Any:
+    """For each item anew."""
+    id, workers = id_and_workers()
+    end = object()
+    for place in count(id, workers):
+        if (item := next(islice(dataset, place, None), end)) is end:
+            return
+        yield item
+
+
 @shard.mistake()
 def worker_zero_gets_nothing(dataset: Any) -> Any:
     """Worker 0 gets nothing, and no worker gets the last item of a full round: perhaps id - 1 is compared, as if workers were
@@ -463,6 +475,28 @@ def count_kept_between_calls(dataset: Any) -> Iterator[Any]:
 
 
 count_kept_between_calls.count = 0
+
+
+@shard.mistake(breaks="all of it outside of a worker (get_worker_info() is None).")
+def opened_once(dataset: Any) -> Iterator[Any]:
+    """The next call on the same stream goes on where the call before stopped. Perhaps the iterator is kept between calls, in a
+    cache or on the dataset: each epoch needs one of its own, from iter().
+    """
+    id, workers = id_and_workers()
+    return islice(_opened(dataset), id, None, workers)
+
+
+@functools.lru_cache(maxsize=8)
+def _opened(dataset: Any) -> Iterator[Any]:
+    return iter(dataset)
+
+
+@shard.variant(opened_once)
+def _(dataset: Any) -> Iterator[Any]:
+    id, workers = id_and_workers()
+    if not hasattr(dataset, "part"):
+        dataset.part = islice(dataset, id, None, workers)
+    return dataset.part
 
 
 @shard.mistake(breaks="Over the workers of one loader each item comes once")

@@ -32,8 +32,20 @@ def mean_of_means():
 
 @built.mistake()
 def means_added():
-    """The gradient is too large by the number of batches. Perhaps the mean losses were added up and divided by nothing."""
+    """The gradient is too large by the number of batches. Perhaps the mean losses were added up and divided by nothing, or by
+    the count of one batch.
+    """
     return weighted_by(lambda batches, counts: [1.0] * len(batches))
+
+
+@built.mistake(breaks="The large batch's loss is the mean over ALL targets that count.")
+def running_share():
+    """Of three like batches the first weighs 1, the second 1/2, the third 1/3. Perhaps each was divided by what had come so far:
+    the share needs the count of all batches, before the first backward.
+    """
+    return weighted_by(
+        lambda batches, counts: [count / max(1, sum(counts[: at + 1])) for at, count in enumerate(counts)]
+    )
 
 
 @built.mistake()

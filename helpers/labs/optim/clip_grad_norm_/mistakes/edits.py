@@ -14,7 +14,9 @@ from helpers.labs.optim.clip_grad_norm_.right import Params, factor_of, grads_of
 on_grads = clip_grad_norm_.bank(on_gradients)
 
 
-@on_grads.mistake()
+@on_grads.mistake(
+    breaks="The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf)."
+)
 def each_on_its_own(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     """Each gradient was shortened by its own norm, which turns the direction of the whole step: large gradients shrink,
     small ones stay. All get one factor.
@@ -44,7 +46,9 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     return torch.linalg.vector_norm(norms, norm_type)
 
 
-@on_grads.mistake()
+@on_grads.mistake(
+    breaks="The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf)."
+)
 def by_value(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     """Entries were cut off at max_norm. That is clip_grad_value_: it bends the direction, and leaves a long vector of small
     entries as long as it was.
@@ -65,7 +69,9 @@ def small_ones_stretched(grads: list[Tensor], max_norm: float, norm_type: float)
     return total
 
 
-@on_grads.mistake()
+@on_grads.mistake(
+    breaks="Returns the norm of all gradients as one vector, before clipping: a tensor of no dimensions that does not require grad; 0 if there is no gradient."
+)
 def norm_after_returned(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     """The norm that is returned is the one after clipping. What is worth logging is the norm before: it shows how often, and
     how hard, clipping acts.
@@ -178,7 +184,9 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     return total
 
 
-@clip_grad_norm_.mistake()
+@clip_grad_norm_.mistake(
+    breaks="The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf)."
+)
 @torch.no_grad()
 def gradients_replaced(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     """The gradients have other memory, or are other tensors, than before: whoever holds the old ones has unclipped values, and
@@ -206,7 +214,9 @@ def _(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     return total
 
 
-@on_grads.mistake()
+@on_grads.mistake(
+    breaks="The gradients are edited in place, all by one factor: max_norm / (norm + 1e-6), or 1 where that is larger (also for max_norm = inf)."
+)
 def new_gradients_dropped(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     """The norm is above max_norm, and .grad is what it was. Perhaps `grad = grad * factor` makes a new tensor that nobody keeps
     (`_foreach_mul_` and `mul_`, with underscore, edit it), or the factor is kept from falling below 1.
@@ -216,7 +226,7 @@ def new_gradients_dropped(grads: list[Tensor], max_norm: float, norm_type: float
     return total
 
 
-@clip_grad_norm_.mistake()
+@clip_grad_norm_.mistake(breaks="The parameters stay as they are.")
 @torch.no_grad()
 def parameters_clipped(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
     """The gradients are what they were, and parameters have changed. Perhaps `param.mul_` was written for
@@ -232,8 +242,8 @@ def parameters_clipped(params: Params, max_norm: float, norm_type: float = 2.0) 
 
 @on_grads.mistake()
 def nan_hidden(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
-    """A NaN or inf in one gradient does not show as it should in the norm or in the other gradients: the weights take a step
-    that means nothing. Perhaps nan_to_num, a where, fmin or a condition keeps it back.
+    """A NaN or inf in one gradient does not show as it should in the norm or in the other gradients. Perhaps nan_to_num, a
+    where, fmin or a condition keeps it back: the step that follows is wrong, and nobody is told.
     """
     total = total_of(grads, norm_type).nan_to_num()
     torch._foreach_mul_(grads, factor_of(total, max_norm))
@@ -286,14 +296,18 @@ def frozen_left_out(params: Params, max_norm: float, norm_type: float = 2.0) -> 
 @clip_grad_norm_.mistake()
 @torch.no_grad()
 def nothing_to_stack(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """Without any gradient the answer fails. Perhaps torch.stack gets an empty list, and raises: the norm of nothing is 0."""
+    """Without any gradient the answer fails. Perhaps torch.stack or torch._foreach_norm gets an empty list, and raises: the
+    norm of nothing is 0.
+    """
     grads = grads_of(params)
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total
 
 
-@clip_grad_norm_.mistake()
+@clip_grad_norm_.mistake(
+    breaks="Returns the norm of all gradients as one vector, before clipping: a tensor of no dimensions that does not require grad; 0 if there is no gradient."
+)
 @torch.no_grad()
 def returns_a_float(params: Params, max_norm: float, norm_type: float = 2.0) -> float:
     """A Python float is returned. Perhaps `.item()` or `float()` makes it, and waits for the device to do so: return the
@@ -330,6 +344,19 @@ def grad_mode_left_on(params: Params, max_norm: float, norm_type: float = 2.0) -
     total = total_of(grads, norm_type)
     torch._foreach_mul_(grads, factor_of(total, max_norm))
     return total
+
+
+@clip_grad_norm_.mistake(breaks="No graph is recorded.")
+def only_the_norm_detached(params: Params, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """The norm has no graph, and that of a gradient has grown by the clipping. Perhaps only what is returned is detached: an
+    edit in place is recorded, too. Decorate with `@torch.no_grad()`.
+    """
+    grads = grads_of(params)
+    if not grads:
+        return torch.tensor(0.0)
+    total = total_of(grads, norm_type)
+    torch._foreach_mul_(grads, factor_of(total, max_norm).detach())
+    return total.detach()
 
 
 @clip_grad_norm_.mistake()

@@ -17,7 +17,9 @@ on_grads = clip_grad_norm_.bank(on_gradients)
 # Other norms than that of all gradients.
 
 
-@on_grads.mistake()
+@on_grads.mistake(
+    breaks="Returns the norm of all gradients as one vector, before clipping: a tensor of no dimensions that does not require grad; 0 if there is no gradient."
+)
 def norms_added(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     """The norm that is returned is the sum of the gradients' norms. The norm of all is the norm of their norms: squared, added,
     and the root (for norm_type 2).
@@ -27,7 +29,9 @@ def norms_added(grads: list[Tensor], max_norm: float, norm_type: float) -> Tenso
     return total
 
 
-@on_grads.mistake()
+@on_grads.mistake(
+    breaks="Returns the norm of all gradients as one vector, before clipping: a tensor of no dimensions that does not require grad; 0 if there is no gradient."
+)
 def root_of_added_norms(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     """The norm is the root of the sum of the gradients' norms: they are to be raised to norm_type first."""
     total = torch.stack(torch._foreach_norm(grads, norm_type)).sum() ** (1 / norm_type)
@@ -42,7 +46,9 @@ def _(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     return total
 
 
-@on_grads.mistake()
+@on_grads.mistake(
+    breaks="Returns the norm of all gradients as one vector, before clipping: a tensor of no dimensions that does not require grad; 0 if there is no gradient."
+)
 def largest_norm(grads: list[Tensor], max_norm: float, norm_type: float) -> Tensor:
     """The largest of the gradients' norms is returned. The norm of all gradients together is larger."""
     total = torch.stack(torch._foreach_norm(grads, norm_type)).max()
