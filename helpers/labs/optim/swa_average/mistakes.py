@@ -242,13 +242,13 @@ def _(states: Iterable[State]) -> State:
     return average(states, widen=same, mean=lambda total, count: total.div_(count))
 
 
-@swa_average.mistake()
+@swa_average.mistake(breaks="The mean has that dtype, and is as exact as it")
 def float64_narrowed(states: Iterable[State]) -> State:
     """States in float64 come back as float64, with the digits of float32. Perhaps float() was applied to everything."""
     return average(states, widen=lambda value: value.detach().float().clone())
 
 
-@swa_average.mistake()
+@swa_average.mistake(breaks="a sum of many in float16 or bfloat16 is not.")
 def summed_in_half(states: Iterable[State]) -> State:
     """The mean of large float16 numbers is not finite, though it is no larger than they are. Perhaps the sum was kept in
     float16, which ends at 65504: sum in float32, at least.
@@ -277,7 +277,7 @@ def masks_joined(states: Iterable[State]) -> State:
     return average(states, integer=any_of)
 
 
-@swa_average.mistake()
+@swa_average.mistake(breaks="The mean has that dtype")
 def dtype_of_the_sum(states: Iterable[State]) -> State:
     """The mean of half-precision states comes back in float32: twice the file, and a different dtype than the model's. Perhaps
     it stayed in the dtype of the sum.

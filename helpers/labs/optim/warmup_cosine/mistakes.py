@@ -281,7 +281,7 @@ def floor_one_step_early(step: int, warmup: int, total: int, floor: float) -> fl
     return cosine(min(1.0, (step - warmup) / max(1, total - 1 - warmup)), floor)
 
 
-@warmup_cosine.mistake()
+@warmup_cosine.mistake(breaks="the result is a Python number, no tensor.")
 def tensor_returned(step: int, warmup: int, total: int, floor: float) -> torch.Tensor:
     """The result is a tensor. LambdaLR writes it into the group, where a scheduler's file then holds tensors
     for numbers: math.cos is for one number.

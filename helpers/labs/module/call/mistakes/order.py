@@ -10,7 +10,9 @@ from helpers.labs.module.call.exercise import call
 from helpers.labs.module.call.right import Call, Listed
 
 
-@call.mistake()
+@call.mistake(
+    breaks="First come the pre-hooks: those of `module_py._global_forward_pre_hooks`, then those of `module._forward_pre_hooks`, each in the order of its dict (id -> hook)."
+)
 class OwnBeforeGlobal(Call):
     """The module's own hooks ran before the global ones. It is the other way round, before forward and after
     it: the global hooks wrap all modules.
@@ -35,7 +37,9 @@ class _(Call):
         return [*self.module._forward_pre_hooks.items(), *hooks._global_forward_pre_hooks.items()]
 
 
-@call.mistake()
+@call.mistake(
+    breaks="First come the pre-hooks: those of `module_py._global_forward_pre_hooks`, then those of `module._forward_pre_hooks`, each in the order of its dict (id -> hook)."
+)
 class NoGlobalHooks(Call):
     """Only the module's own hooks ran. Hooks that were registered for all modules stand in dicts of
     torch.nn.modules.module.
@@ -48,7 +52,7 @@ class NoGlobalHooks(Call):
         return list(self.module._forward_hooks.items())
 
 
-@call.mistake()
+@call.mistake(breaks="each in the order of its dict (id -> hook).")
 class SortedById(Call):
     """The hooks ran in the order of their ids, the order of registration. The order of the dict is what
     counts: prepend=True puts a hook first.
@@ -132,7 +136,9 @@ class _(AlwaysHooksAtTheEnd):
             self.result = result
 
 
-@call.mistake()
+@call.mistake(
+    breaks="Then the hooks: those of `module_py._global_forward_hooks`, then those of `module._forward_hooks`."
+)
 class ShortCutWithoutGlobalHooks(Call):
     """Global hooks did not run where the module has none of its own: perhaps a short cut to forward asks for own hooks only."""
 

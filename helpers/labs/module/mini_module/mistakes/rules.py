@@ -10,7 +10,7 @@ from helpers.labs.module.mini_module.exercise import mini_module
 from helpers.labs.module.mini_module.right import DICTS, Right
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="to read a missing name is then an AttributeError.")
 class LookupNeverEnds(Right):
     """To read a missing name before __init__ never ended. Perhaps __getattr__ reads self._parameters: where
     there is no such dict yet (a forgotten super().__init__(), deepcopy, pickle), that calls __getattr__
@@ -34,7 +34,9 @@ class _(Right):
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks="To assign a Parameter or a MiniModule, to register, and to read a missing name is then an AttributeError."
+)
 class BeforeInitAccepted(Right):
     """A Parameter or a module was accepted before super().__init__() had run. In nn.Module __init__ makes new
     dicts, and what was assigned before would be lost: torch tells that at once.
@@ -60,7 +62,7 @@ class _(Right):
         Right.register(self, place, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="To assign anything else works: it is a plain attribute.")
 class NothingBeforeInit(Right):
     """A plain attribute before super().__init__() was an error. Only entries need the dicts: self.size = 3
     has always been allowed there.
@@ -246,7 +248,7 @@ class _(Right):
             Right.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="what stood under the name in __dict__, _buffers or _modules goes.")
 class ParameterCannotReplaceAModule(Right):
     """A Parameter over a module (or a buffer) was refused. The rule is not symmetric: nothing replaces a
     Parameter, but a Parameter replaces anything.
@@ -297,7 +299,7 @@ class AnNnModule(nn.Module):
     """The class inherits from nn.Module, or borrows its methods, and so builds nothing of it."""
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="A Parameter becomes an entry of _parameters, by the rules of register_parameter")
 class TheVeryClass(Right):
     """A value of a class below nn.Parameter or Tensor was refused, or became no entry: it counts as well.
     Perhaps type(value) was compared; ask isinstance.
@@ -324,7 +326,9 @@ class _(Right):
         Right.register(self, place, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks='KeyError if `name` is "", holds a dot, or is taken: by the class, a plain attribute, an entry of a different dict.'
+)
 class NamesRefusedDifferently(Right):
     """A name that is taken, empty or with a dot was refused with an error of a different type. nn.Module
     raises KeyError.
@@ -436,7 +440,9 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks="To assign a Parameter or a MiniModule, to register, and to read a missing name is then an AttributeError."
+)
 class BeforeInitRefusedDifferently(Right):
     """An entry before super().__init__() was refused with an error of a different type. nn.Module raises AttributeError."""
 
@@ -454,7 +460,7 @@ for other in (RuntimeError, TypeError):
     )
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="to read a missing name is then an AttributeError.")
 class MissingBeforeInitDifferently(Right):
     """Reading a missing name before __init__ raised KeyError, or an error that is no AttributeError. Perhaps
     self.__dict__["_parameters"] was asked while there is no such dict: deepcopy and hasattr() know AttributeError only.
