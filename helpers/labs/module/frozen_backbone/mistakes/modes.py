@@ -192,8 +192,8 @@ class _(Right):
     breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
 )
 class InnerModulesTrain(Base):
-    """After train() the modules inside the backbone are in training mode, and only the backbone itself is not: perhaps its flag
-    was set, and nothing goes down from there. eval() does.
+    """The modules inside the backbone are in training mode, and only the backbone itself is not: perhaps its flag was set, and
+    nothing goes down from there. eval() does.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -378,8 +378,8 @@ class _(Base):
     breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
 )
 class NormsOnly(Base):
-    """Only the batch norms of the backbone were put into eval mode. Its dropout is still on: the features of
-    one picture change from call to call.
+    """Only the batch norms of the backbone are in eval mode. Its dropout is still on: the features of one picture change from
+    call to call.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -426,10 +426,10 @@ class MomentumZero(Base):
 # The weights and their gradients.
 
 
-@frozen_backbone.mistake(breaks="No parameter of the backbone requires grad, from the start and in any mode.")
+@frozen_backbone.mistake(breaks="its parameters keep the requires_grad that they had.")
 class RequiresGradByMode(Right):
-    """train() or eval() changed requires_grad of a parameter. The two have nothing to do with each other: the backbone learns
-    again, or the head no longer.
+    """train() or eval() changed requires_grad of parameters of the head. The mode has nothing to do with it: perhaps
+    requires_grad_(mode) was called.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -437,8 +437,12 @@ class RequiresGradByMode(Right):
         return self.requires_grad_(mode)
 
 
-@frozen_backbone.variant(RequiresGradByMode)
-class _(Right):
+@frozen_backbone.mistake(breaks="No parameter of the backbone requires grad, from the start and in any mode.")
+class BackboneLearnsByMode(Right):
+    """train() or eval() changed requires_grad of parameters of the backbone, which learns again. The mode has nothing to do with
+    it: perhaps requires_grad_(mode) was called.
+    """
+
     def train(self, mode: bool = True) -> Any:
         super().train(mode)
         self.backbone.requires_grad_(mode)
