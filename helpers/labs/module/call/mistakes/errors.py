@@ -26,10 +26,28 @@ class NoAlwaysCall(Call):
     breaks="the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own."
 )
 class AllHooksOnError(Call):
-    """On an error every hook ran. Only those that asked for it do: most hooks cannot use an output of None."""
+    """On an error hooks ran that had not asked for it. Only those with always_call=True do: most hooks cannot use an output of
+    None.
+    """
 
     def is_always(self, id: int) -> bool:
         return True
+
+
+@call.variant(AllHooksOnError)
+class _(Call):
+    """All of the module's own."""
+
+    def is_always(self, id: int) -> bool:
+        return id in self.module._forward_hooks or super().is_always(id)
+
+
+@call.variant(AllHooksOnError)
+class _(Call):
+    """All global ones."""
+
+    def is_always(self, id: int) -> bool:
+        return id in hooks._global_forward_hooks or super().is_always(id)
 
 
 @call.mistake(
@@ -105,8 +123,8 @@ class PreHooksOutsideTheTry(Call):
 
 @call.mistake()
 class OnlyForwardInTheTry(Call):
-    """A pre-hook or a hook raised, and always_call hooks that had not run yet were not called. Perhaps only forward stands
-    in the try, the hooks count as run too early, or none runs once one has begun.
+    """A pre-hook or a hook raised, and always_call hooks that had not run yet were not called. Perhaps hooks stand
+    outside the try, they count as run too early, or none runs once one has begun.
     """
 
     def whole(self) -> Any:
@@ -374,7 +392,7 @@ class InterruptOfAHookReplaced(Call):
 
 @call.mistake(breaks="are called once, global before own.")
 class AlwaysHooksInReverse(Call):
-    """On an error the always_call hooks ran in reverse. The order is the usual one, global before own."""
+    """On an error always_call hooks ran in reverse. The order is the usual one: that of their dict, global before own."""
 
     def failed(self, error: Exception) -> None:
         for id, hook in reversed(self.post_hooks()):
@@ -390,6 +408,17 @@ class _(Call):
         for id, hook in reversed(self.post_hooks()):
             if self.is_always(id) and id not in self.ran:
                 chained(self, id, hook)
+
+
+@call.variant(AlwaysHooksInReverse)
+class _(Call):
+    """Global before own, and in each dict the last one first."""
+
+    def failed(self, error: Exception) -> None:
+        for listed in (hooks._global_forward_hooks, self.module._forward_hooks):
+            for id, hook in reversed(list(listed.items())):
+                if self.is_always(id) and id not in self.ran:
+                    self.last_call(id, hook)
 
 
 @call.mistake()

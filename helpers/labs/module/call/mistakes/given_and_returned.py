@@ -39,6 +39,17 @@ class PreHooksOnlyLook(Call):
         return False
 
 
+@call.variant(PreHooksOnlyLook)
+class _(Call):
+    """Of global ones."""
+
+    def pre(self, id: int, hook: Any) -> None:
+        if id in hooks._global_forward_pre_hooks:
+            hook(self.module, self.args)
+        else:
+            super().pre(id, hook)
+
+
 @call.mistake(breaks="A value that is not None becomes the output.")
 class HooksOnlyLook(Call):
     """What a hook returned was dropped. A value becomes the new result of the call."""
@@ -252,7 +263,7 @@ def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
 @call.mistake(
     breaks="or as hook(module, args, kwargs, output) if its id is in `module_py._global_forward_hooks_with_kwargs` or `module._forward_hooks_with_kwargs`."
 )
-class WithKwargsOfGlobalHooksIgnored(Call):
+class WithKwargsOfHooksIgnored(Call):
     """A hook behind forward that was registered with with_kwargs=True was called without the keyword arguments. Perhaps
     one of the two dicts was not asked, the module's own or the global one, or neither was.
     """
@@ -318,7 +329,7 @@ class ResultCopied(Call):
         return copy.copy(super().whole())
 
 
-@call.variant(WithKwargsOfGlobalHooksIgnored)
+@call.variant(WithKwargsOfHooksIgnored)
 class _(Call):
     """The module's own are forgotten."""
 
@@ -326,7 +337,7 @@ class _(Call):
         return id in hooks._global_forward_hooks_with_kwargs
 
 
-@call.variant(WithKwargsOfGlobalHooksIgnored)
+@call.variant(WithKwargsOfHooksIgnored)
 class _(Call):
     """Both are."""
 
@@ -433,3 +444,15 @@ class _(Call):
         if self.takes_kwargs(id):
             return hook(self.module, list(self.args), self.kwargs, self.result)
         return hook(self.module, list(self.args), self.result)
+
+
+@call.mistake(breaks="and returns None or a tuple of two, args and kwargs")
+class PairOfTheVeryClass(Call):
+    """A pre-hook with with_kwargs returned a tuple of two whose class is below tuple, as a NamedTuple is, and the call ended in an
+    error. Perhaps type(value) is tuple was asked: isinstance(value, tuple) takes it, too.
+    """
+
+    def replace_both(self, got: Any) -> None:
+        if type(got) is not tuple:
+            raise RuntimeError("no pair")
+        super().replace_both(got)

@@ -117,12 +117,33 @@ class RemovedHookSkipped(Call):
 
 @call.mistake()
 class AlwaysHooksAtTheEnd(Call):
-    """The always_call hooks were kept for the end, after all others. While nothing raises they are hooks like
-    others, and run in their place.
+    """always_call hooks were kept for the end, after others that come later. While nothing raises they are hooks like others, and
+    run in their place.
     """
 
     def post_hooks(self) -> Listed:
         return sorted(super().post_hooks(), key=lambda item: self.is_always(item[0]))
+
+
+@call.variant(AlwaysHooksAtTheEnd)
+class _(Call):
+    """In each dict."""
+
+    def post_hooks(self) -> Listed:
+        last = lambda item: self.is_always(item[0])  # noqa: E731
+        return [
+            *sorted(hooks._global_forward_hooks.items(), key=last),
+            *sorted(self.module._forward_hooks.items(), key=last),
+        ]
+
+
+@call.variant(AlwaysHooksAtTheEnd)
+class _(Call):
+    """Own ones only."""
+
+    def post_hooks(self) -> Listed:
+        last = lambda item: self.is_always(item[0])  # noqa: E731
+        return [*hooks._global_forward_hooks.items(), *sorted(self.module._forward_hooks.items(), key=last)]
 
 
 @call.variant(AlwaysHooksAtTheEnd)

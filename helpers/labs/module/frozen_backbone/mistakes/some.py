@@ -83,8 +83,8 @@ class TurnedRound(Right):
 
 @frozen_backbone.mistake(breaks="head(backbone(x))")
 class BackbonesPartsCalled(Right):
-    """The output is not head(backbone(x)): what the backbone gave was left out in part. Perhaps its children were called one by
-    one, and some left out, as batch norms and dropout: call the backbone itself, whose forward may be anything.
+    """The output is not head(backbone(x)), nor one of the two alone. Perhaps the backbone's children were called one by one, and
+    some left out, as batch norms and dropout; or something stands between the two. Call the backbone itself.
     """
 
     def forward(self, x: Any) -> Any:

@@ -135,7 +135,7 @@ class MissingIsKeyError(Right):
         return vars(self).get("_modules", {})[name]
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="all else is TypeError.")
 class NoneAssignedOver(Right):
     """Over an entry that is None a tensor or a number was accepted, and went elsewhere: it is a plain
     attribute now, or an entry of a different dict. Ask `name in entries`: only what fits the dict, or None,

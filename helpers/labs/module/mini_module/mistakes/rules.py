@@ -74,6 +74,29 @@ class NothingBeforeInit(Right):
         Right.__setattr__(self, name, value)
 
 
+@mini_module.mistake(
+    breaks="To assign a Parameter or a MiniModule, to register, and to read a missing name is then an AttributeError."
+)
+class RegisteredBeforeInit(Right):
+    """A register method went through before super().__init__() had run. Perhaps it makes the dicts that are missing: __init__
+    makes new ones, and what was registered before is lost.
+    """
+
+    made = DICTS
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        for missing in self.made or (place,):
+            vars(self).setdefault(missing, {})
+        Right.register(self, place, name, value)
+
+
+@mini_module.variant(RegisteredBeforeInit)
+class _(RegisteredBeforeInit):
+    """Its own only."""
+
+    made = ()
+
+
 @mini_module.mistake()
 class TensorOverAParameter(Right):
     """A tensor over a Parameter was accepted. torch raises TypeError: self.w = self.w * 0.5 in forward is a
@@ -270,15 +293,8 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
-class AnyKindRegistered(Right):
-    """A register method took a value of the wrong kind: a plain tensor as a parameter, or something else than
-    a MiniModule as a module. Then parameters() or modules() holds what nobody expects there, and the error
-    comes far away from this line.
-    """
-
-    def kind(self, place: str) -> Any:
-        return object
+class KindsInSetattr(Right):
+    """Assignments ask for the kind themselves, and not by a register method."""
 
     def refuse(self, name: str, value: Any) -> None:
         if value is not None:
@@ -292,6 +308,80 @@ class AnyKindRegistered(Right):
             self.refuse(name, value)
 
     over_parameter = over_module = refuse
+
+
+@mini_module.mistake(breaks="TypeError unless a Parameter or None.")
+class AnyKindRegistered(KindsInSetattr):
+    """register_parameter took what is no Parameter, as a plain tensor. Then parameters() holds what nobody expects there, and the
+    error comes far away from this line. Perhaps nothing asks isinstance.
+    """
+
+    places = DICTS
+
+    def kind(self, place: str) -> Any:
+        return object if place in self.places else Right.kind(self, place)
+
+
+@mini_module.variant(AnyKindRegistered)
+class _(AnyKindRegistered):
+    places = ("_parameters",)
+
+
+@mini_module.mistake(breaks="TypeError unless a Tensor or None.")
+class AnyKindOfBuffer(AnyKindRegistered):
+    """register_buffer took what is no Tensor, as a number. Then buffers() holds what has no dtype, and the error comes far away
+    from this line. Perhaps it asks no isinstance.
+    """
+
+    places = ("_buffers",)
+
+
+@mini_module.variant(AnyKindOfBuffer)
+class _(AnyKindRegistered):
+    places = ("_buffers", "_modules")
+
+
+@mini_module.mistake(breaks="TypeError unless a MiniModule or None.")
+class AnyKindOfModule(AnyKindRegistered):
+    """register_module took what is no MiniModule, as a function. Then modules() holds what nobody expects there, and the error
+    comes far away from this line. Perhaps it asks no isinstance, or callable().
+    """
+
+    places = ("_modules",)
+
+
+@mini_module.mistake(breaks="a MiniModule in _modules")
+class OwnModulesRefused(KindsInSetattr):
+    """register_module refused a MiniModule. Perhaps isinstance(module, nn.Module) was asked: a MiniModule is none, its class is
+    plain.
+    """
+
+    def kind(self, place: str) -> Any:
+        return nn.Module if place == "_modules" else Right.kind(self, place)
+
+
+@mini_module.mistake(breaks="All errors are of nn.Module's types.")
+class KindsRefusedDifferently(KindsInSetattr):
+    """A register method refused a value of the wrong kind with an error of a different type. nn.Module raises TypeError."""
+
+    error: Any = ValueError
+    places = DICTS
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        if place in self.places and place in vars(self) and self.is_text(name):
+            try:
+                Right.register(self, place, name, value)
+            except TypeError:
+                raise self.error(name) from None
+        else:
+            Right.register(self, place, name, value)
+
+
+for other in (ValueError, AttributeError, RuntimeError, KeyError, AssertionError):
+    for at in (("_parameters",), ("_buffers",), ("_modules",)):
+        mini_module.variant(KindsRefusedDifferently)(
+            type("_", (KindsRefusedDifferently,), {"error": other, "places": at})
+        )
 
 
 @mini_module.mistake()

@@ -35,9 +35,7 @@ class _(Base):
         return super().load_state_dict(state_dict, strict, assign)
 
 
-@renamed.mistake(
-    breaks="Version 1 had `gamma` and no `weight`, no `count`, and `conv_offset.weight` beside `conv.`."
-)
+@renamed.mistake(breaks="A module that loads the files of its own older versions, with strict=True.")
 class StrictFalse(Base):
     """Nothing was refused, and the weights under old names were not read. Perhaps strict=False was given: it
     makes no file load, but says nothing about the keys that found no place, and so a damaged file loads as
