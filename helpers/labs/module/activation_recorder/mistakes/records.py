@@ -315,7 +315,7 @@ class _(Right):
         return output.tolist()
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(breaks="It is a copy of what the caller gets, as it is then")
 class DeepCopied(Right):
     """copy.deepcopy refuses a tensor that is the result of an operation with a graph. Use detach() and clone()."""
 

@@ -360,30 +360,6 @@ class OwnModulesRefused(KindsInSetattr):
         return nn.Module if place == "_modules" else Right.kind(self, place)
 
 
-@mini_module.mistake(breaks="All errors are of nn.Module's types.")
-class KindsRefusedDifferently(KindsInSetattr):
-    """A register method refused a value of the wrong kind with an error of a different type. nn.Module raises TypeError."""
-
-    error: Any = ValueError
-    places = DICTS
-
-    def register(self, place: str, name: str, value: Any) -> None:
-        if place in self.places and place in vars(self) and self.is_text(name):
-            try:
-                Right.register(self, place, name, value)
-            except TypeError:
-                raise self.error(name) from None
-        else:
-            Right.register(self, place, name, value)
-
-
-for other in (ValueError, AttributeError, RuntimeError, KeyError, AssertionError):
-    for at in (("_parameters",), ("_buffers",), ("_modules",)):
-        mini_module.variant(KindsRefusedDifferently)(
-            type("_", (KindsRefusedDifferently,), {"error": other, "places": at})
-        )
-
-
 @mini_module.mistake()
 class AnNnModule(nn.Module):
     """The class inherits from nn.Module, or borrows its methods, and so builds nothing of it."""
@@ -453,6 +429,25 @@ for other in (AttributeError, KeyError, RuntimeError):
     mini_module.variant(KindsRefusedDifferently)(type("_", (KindsRefusedDifferently,), {"error": other}))
 
 
+class KindRefused(KindsInSetattr):
+    """A register method of one kind."""
+
+    error: Any = ValueError
+    places = DICTS
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        if place in self.places and value is not None and not isinstance(value, self.kind(place)):
+            raise self.error(name)
+        Right.register(self, place, name, value)
+
+
+for other in (ValueError, AttributeError, RuntimeError, KeyError, AssertionError):
+    for at in (("_parameters",), ("_buffers",), ("_modules",), DICTS):
+        mini_module.variant(KindsRefusedDifferently)(
+            type("_", (KindRefused,), {"error": other, "places": at})
+        )
+
+
 @mini_module.variant(NamesRefusedDifferently)
 class _(Right):
     """Only what is no name."""
@@ -463,7 +458,7 @@ class _(Right):
         Right.register(self, place, name, value)
 
 
-@mini_module.variant(AnyKindRegistered)
+@mini_module.variant(AnyKindOfModule)
 class _(Right):
     """register_module only."""
 
