@@ -50,6 +50,8 @@ class Hook:
         )
         if self.returns is not NOTHING:
             message += f" returns {shown(self.returns)}"
+            if isinstance(self.returns, tuple) and type(self.returns) is not tuple:
+                message += " (a NamedTuple, and so a tuple)"
         if self.raises:
             message += f" raises {type(self.raises).__name__}" + (
                 " in the first call only" if self.at_first else ""
@@ -246,6 +248,7 @@ def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
     ):
         if need != have:
             is_misfit = MISFIT in have  # the line says more than the error
+            pair_is_taken(trial, inputs, got)
             if not is_misfit and (
                 _is_own_fault(got, want) or (have == "the call ends" and _is_foreign(got.error))
             ):
@@ -284,6 +287,19 @@ def require_same(answer: Any, trial: Trial, inputs: Inputs) -> None:
         got=f"warnings: {len(got.warned)}",
         observed=("warnings", len(got.warned)),
     )
+
+
+def pair_is_taken(trial: Trial, inputs: Inputs, got: Played) -> None:
+    """Wrong if an error of the answer's own came of a pair that is of a class below tuple."""
+    for hook in inputs.hooks:
+        is_named = isinstance(hook.returns, tuple) and type(hook.returns) is not tuple and hook.with_kwargs
+        if is_named and _is_foreign(got.error) and got.log and got.log[-1].startswith(f"{hook.title} at "):
+            trial.fail(
+                f"{hook.title} returned a NamedTuple of two, args and kwargs, and an error came of it.",
+                expected="what every tuple of two gives: new args and kwargs",
+                got=f"{type(got.error).__name__}: {shown(str(got.error))}",
+                observed=("a pair of a class below tuple", type(got.error).__name__),
+            )
 
 
 def ending(happened: Played, want: Played) -> str:

@@ -43,6 +43,12 @@ class Backbone(nn.Module):
         super().__init__()
         self.first, self.norm = Scale(trial, width), nn.BatchNorm1d(width)
         self.body = nn.Sequential(nn.Dropout(0.5), nn.Sequential(Scale(trial, width), nn.BatchNorm1d(width)))
+        for norm in (
+            self.norm,
+            self.body[1][1],
+        ):  # as after a training: a norm that is left out is seen in the output
+            for numbers in (norm.weight, norm.bias, norm.running_mean, norm.running_var):
+                numbers.data.copy_(torch.rand(width, generator=trial.generator) + 0.5)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.body(self.norm(self.first(x)))

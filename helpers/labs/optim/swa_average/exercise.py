@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.optim import swa_utils
 
 from helpers.check.calls import calls_to
-from helpers.check.compare import difference
+from helpers.check.compare import difference, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 
@@ -83,13 +83,19 @@ def averaged(answer: Any, trial: Trial, states: Any, names: set[str]) -> State:
         "The result has other keys than the states.",
         expected=str(sorted(names)),
         got=sorted(map(str, got)),
-        observed=("keys", sorted(map(str, got))),
+        observed=("keys", _missing(set(got), names), "more" if set(got) - names else "no others"),
     )
     kinds = sorted({type(value).__name__ for value in got.values()} - {"Tensor", "Parameter"})
     trial.true(
         not kinds, "The result holds other things than tensors.", got=kinds, observed=("values", kinds)
     )
     return got
+
+
+def _missing(got: set[Any], names: set[str]) -> list[str]:
+    """What is missing in a result: integers (and bools), numbers with a point, or all of them."""
+    of = {"integers": names & set(INTEGERS), "numbers with a point": names - set(INTEGERS)}
+    return [f"{'all' if not keys & got else 'some'} {kind}" for kind, keys in of.items() if keys - got]
 
 
 def _states(count: int) -> str:
@@ -149,11 +155,21 @@ def which(got: Tensor, states: list[State], name: str) -> Any:
         "the sum divided by one less than their number": values.sum(0) / max(count - 1, 1),
         "the sum divided by one more than their number": values.sum(0) / (count + 1),
         "halved at each state": halved,
+        "the sum with the first state twice, divided by one more than their number": (
+            values.sum(0) + values[0]
+        )
+        / (count + 1),
+        "the mean of all numbers of that tensor": values.mean().expand_as(values[0]),
         "the median": values.median(0).values,
         "the largest": values.amax(0),
         "the mean of the first and the last": (values[0] + values[-1]) / 2,
     }
-    words = [*words.items(), *(("an exponential average", each) for each in exponential(values))]
+    middle = values.quantile(0.5, dim=0)  # of an even number of states: between the two in the middle
+    words = [
+        *words.items(),
+        ("the median", middle),
+        *(("an exponential average", each) for each in exponential(values)),
+    ]
     for word, value in words:
         if got.shape == value.shape and torch.allclose(got.detach().double(), value, rtol=1e-4, atol=1e-5):
             return word
@@ -358,7 +374,7 @@ def _(answer: Any, trial: Trial) -> None:
     ),
 )
 def _(answer: Any, trial: Trial) -> None:
-    found = []
+    found, wrong = [], []
     for dtype, count, scale, near in (
         (torch.bfloat16, 3, 1.0, 2**-6),
         (torch.bfloat16, 200, 1.0, 2**-6),  # 8 bits: what is added to a long sum, or mean, gets lost
@@ -374,7 +390,11 @@ def _(answer: Any, trial: Trial) -> None:
         states = [dict(low) for _ in range(2)] + [dict(high) for _ in range(count - 2)]
         got = averaged(answer, trial, states, set(SHAPES))
         each = [_exact(got[name].detach(), states, name, near) for name in SHAPES]
-        found.append((dtype, *next((one for one in each if one[:2] != ("right", dtype)), each[0]), count))
+        first = next((place for place, one in enumerate(each) if one[:2] != ("right", dtype)), None)
+        found.append((dtype, *each[first or 0], count))
+        if first is not None and not wrong:
+            name = [*SHAPES][first]
+            wrong = [got[name], mean_of(states, name).to(dtype)]
     trial.given("3 and 200 states of bfloat16, 4 of float16 with large numbers, 3 of float64")
     off = [
         f"{count} states of {own}: "
@@ -391,7 +411,9 @@ def _(answer: Any, trial: Trial) -> None:
         not off,
         "; ".join(off).capitalize() + ".",
         expected="the mean, in the dtype of the states, and as exact as that dtype",
-        got=f"{len(off)} of {len(found)} cases are wrong",
+        got=f"{shown(wrong[0])} in the first case that is off, where the mean is {shown(wrong[1])}"
+        if off
+        else "",
         observed=[(str(own), word, str(have)) for own, word, have, _, _ in found],
     )
     states = some_states(trial, 3)

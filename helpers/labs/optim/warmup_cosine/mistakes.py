@@ -281,7 +281,7 @@ def floor_one_step_early(step: int, warmup: int, total: int, floor: float) -> fl
     return cosine(min(1.0, (step - warmup) / max(1, total - 1 - warmup)), floor)
 
 
-@warmup_cosine.mistake()
+@warmup_cosine.mistake(breaks="the result is a Python number, no tensor.")
 def tensor_returned(step: int, warmup: int, total: int, floor: float) -> torch.Tensor:
     """The result is a tensor. LambdaLR writes it into the group, where a scheduler's file then holds tensors
     for numbers: math.cos is for one number.
@@ -500,10 +500,28 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake(breaks="to `floor` at `total`")
 def begins_anew_at_total(step: int, warmup: int, total: int, floor: float) -> float:
-    """Only at total the factor is not right: it is 1 again. Perhaps the wave begins anew there, by a remainder."""
+    """At total the factor is 1 again. Perhaps the wave begins anew there, by a remainder."""
     if step < warmup:
         return risen(step, warmup)
     return cosine((step - warmup) % (total - warmup) / (total - warmup), floor)
+
+
+@warmup_cosine.mistake(breaks="At `warmup` it is 1")
+def above_one_at_warmup(step: int, warmup: int, total: int, floor: float) -> float:
+    """At warmup the factor is above 1, and what comes after it is right. Perhaps that step still belongs to the line (step <=
+    warmup), which is at 1 one step earlier: ask step < warmup.
+    """
+    return (step + 1) / warmup if warmup and step <= warmup else decayed(step, warmup, total, floor)
+
+
+@warmup_cosine.mistake(breaks=FALL)
+def lifted_and_cut_at_one(step: int, warmup: int, total: int, floor: float) -> float:
+    """The factor stays at 1 for some steps after warmup. Perhaps the floor was added to a curve from 1 to 0, and what is above 1
+    was cut off: the curve is to be pressed together to 1 - floor, and lifted by the floor.
+    """
+    if step < warmup:
+        return risen(step, warmup)
+    return min(1.0, floor + cosine(min(1.0, (step - warmup) / (total - warmup)), 0.0))
 
 
 @warmup_cosine.mistake(breaks="From `total` on it stays at `floor`.")
@@ -547,8 +565,8 @@ def rises_in_a_curve(step: int, warmup: int, total: int, floor: float) -> float:
 
 @warmup_cosine.mistake(breaks=FALL)
 def falls_by_a_power(step: int, warmup: int, total: int, floor: float) -> float:
-    """The factor falls fastest at the start, where half a cosine wave is flat. Perhaps a power of the way that is left was taken: a
-    polynomial or exponential schedule is a different one.
+    """The factor falls fastest at the start, where half a cosine wave is flat. Perhaps a power of the way that is left was taken, or
+    a quarter of a sine: such a schedule is a different one.
     """
     if step < warmup:
         return risen(step, warmup)
@@ -560,3 +578,11 @@ def _(step: int, warmup: int, total: int, floor: float) -> float:
     if step < warmup:
         return risen(step, warmup)
     return floor ** min(1.0, (step - warmup) / (total - warmup))
+
+
+@warmup_cosine.variant(falls_by_a_power)
+def _(step: int, warmup: int, total: int, floor: float) -> float:
+    """A quarter of a sine."""
+    if step < warmup:
+        return risen(step, warmup)
+    return 1 - (1 - floor) * math.sin(math.pi / 2 * min(1.0, (step - warmup) / (total - warmup)))

@@ -11,7 +11,7 @@ from helpers.labs.module.activation_recorder.exercise import activation_recorder
 from helpers.labs.module.activation_recorder.right import Right
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(breaks="Calls outside of the `with` are not recorded.")
 class NoHookRemoved(Right):
     """A call after the with was recorded: hooks are left. The model goes on recording, and its memory grows
     with each call. Keep the handles and remove() them.
@@ -58,7 +58,7 @@ class LastHandleOnly(Right):
         self.handles.clear()
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(breaks="Calls outside of the `with` are not recorded.")
 class HooksFromTheStart(Right):
     """A call before the with was recorded. Perhaps the hooks were registered in __init__: they record too
     early, and a second with finds none.
@@ -192,7 +192,9 @@ class _(Right):
         self.handles.clear()
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks="`activations` is a dict from names to lists of tensors, to be read inside the `with` and after it."
+)
 class EmptiedAtTheEnd(Right):
     """After the with the activations are gone: perhaps __exit__ throws them away. People look at them after
     the with.
@@ -210,7 +212,7 @@ class _(Right):
         self.activations = {}
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(breaks="`with ActivationRecorder(model) as recorder` gives the recorder itself.")
 class EnterReturnsNothing(Right):
     """`with ... as recorder` gives what __enter__ returns, and that is not the recorder. End it with `return self`."""
 

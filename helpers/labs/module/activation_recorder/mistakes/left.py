@@ -130,7 +130,9 @@ class _(Right):
         self.model.eval()
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks='The names are those of `model.named_modules()`: every module, not only the leaves, the model itself under "".'
+)
 class OneLevelOnly(Right):
     """The model and its direct children were recorded, and nothing below them: named_modules() goes all the way down."""
 
@@ -138,7 +140,7 @@ class OneLevelOnly(Right):
         return [("", self.model), *self.model.named_children()]
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(breaks="in the order in which the calls end.")
 class InOrderOfStart(Right):
     """Of calls inside calls the outer one stands first: perhaps its place is taken when it begins. They are recorded in the
     order in which they end.

@@ -23,6 +23,19 @@ class TensorsOnlyExpected(Right):
         return lambda module, args, output: self.keep(name, output.detach().clone())
 
 
+@activation_recorder.mistake(breaks="Tensors of every dtype and shape are recorded")
+class NumbersLeftOut(Right):
+    """A tensor of no dimensions, one number as a loss is, was left out. It is a tensor like others. Perhaps dim() > 0 was asked,
+    or something that such a tensor lacks.
+    """
+
+    def hook(self, name: str) -> Callable[..., Any]:
+        record = super().hook(name)
+        return lambda module, args, output: (
+            record(module, args, output) if isinstance(output, Tensor) and output.dim() > 0 else None
+        )
+
+
 @activation_recorder.mistake()
 class FirstOfATuple(Right):
     """Of a tuple the first tensor was recorded, as if it were the output. What is no tensor is left out."""

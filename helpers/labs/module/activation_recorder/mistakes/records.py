@@ -63,7 +63,9 @@ class OutputItselfKept(Right):
         return output
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks="Each call of a module adds one tensor to its list, in the order in which the calls end."
+)
 class LastCallOnly(Right):
     """The name was set to the newest result, so a module that is called twice keeps one. Append to a list."""
 
@@ -71,7 +73,9 @@ class LastCallOnly(Right):
         self.activations[name] = [value]
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks="Each call of a module adds one tensor to its list, in the order in which the calls end."
+)
 class FirstCallOnly(Right):
     """The first result of each module was kept, and later calls changed nothing: append to the list of the name."""
 
@@ -79,7 +83,9 @@ class FirstCallOnly(Right):
         self.activations.setdefault(name, [value])
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks="`activations` is a dict from names to lists of tensors, to be read inside the `with` and after it."
+)
 class NoList(Right):
     """A bare tensor stands under a name. A module can be called more than once: there is a list for each."""
 
@@ -87,7 +93,9 @@ class NoList(Right):
         self.activations[name] = value
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks='The names are those of `model.named_modules()`: every module, not only the leaves, the model itself under "".'
+)
 class NamedByClass(Right):
     """No name is one of named_modules(), and there are too few of them. Perhaps each is that of the module's
     class, which all layers of one kind share.
@@ -97,7 +105,9 @@ class NamedByClass(Right):
         return ((type(module).__name__, module) for module in self.model.modules())
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks='The names are those of `model.named_modules()`: every module, not only the leaves, the model itself under "".'
+)
 class LeavesOnly(Right):
     """Only modules without children were recorded. The result of a block, and of the model, is a result of a
     module, too.
@@ -107,7 +117,9 @@ class LeavesOnly(Right):
         return ((name, module) for name, module in self.model.named_modules() if not list(module.children()))
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks='The names are those of `model.named_modules()`: every module, not only the leaves, the model itself under "".'
+)
 class ChildrenOnly(Right):
     """Only the model's direct children were recorded. Perhaps by named_children(), which stops there:
     named_modules() begins with the model and goes all the way down.
@@ -117,7 +129,7 @@ class ChildrenOnly(Right):
         return self.model.named_children()
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(breaks='the model itself under "".')
 class ModelItselfLeftOut(Right):
     """The model itself was left out. named_modules() gives it first, with the empty name."""
 
@@ -125,7 +137,9 @@ class ModelItselfLeftOut(Right):
         return ((name, module) for name, module in self.model.named_modules() if name)
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks='The names are those of `model.named_modules()`: every module, not only the leaves, the model itself under "".'
+)
 class LateBinding(Right):
     """Of all names only the last one was recorded. Perhaps the hook was made in the loop and reads `name`
     when it runs, when the loop is over. Bind it: a function that returns the hook, or a default argument.
@@ -144,7 +158,9 @@ class LateBinding(Right):
             )
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks="`activations` is a dict from names to lists of tensors, to be read inside the `with` and after it."
+)
 class OneListForAll(Right):
     """The list of one module holds an entry for the call of each. Perhaps dict.fromkeys(names, []) put one
     and the same list under every name.
@@ -277,7 +293,9 @@ class _(Right):
         return output.detach().double().clone()
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks="`activations` is a dict from names to lists of tensors, to be read inside the `with` and after it."
+)
 class NoTensors(Right):
     """A list holds something else than tensors: NumPy arrays, or plain numbers. A detached clone is a tensor."""
 
@@ -297,7 +315,7 @@ class _(Right):
         return output.tolist()
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(breaks="It is a copy of what the caller gets, as it is then")
 class DeepCopied(Right):
     """copy.deepcopy refuses a tensor that is the result of an operation with a graph. Use detach() and clone()."""
 
@@ -335,7 +353,7 @@ class _(Right):
         return output.detach().clone().requires_grad_()
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(breaks='the model itself under "".')
 class RootRenamed(Right):
     """Nothing stands under the empty name, and something under one that named_modules() does not give:
     perhaps the model itself got a name that was made up. Its name is empty.
@@ -351,7 +369,9 @@ class _(Right):
         super().keep(name or type(self.model).__name__, value)
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks='The names are those of `model.named_modules()`: every module, not only the leaves, the model itself under "".'
+)
 class NamedByTheLastPart(Right):
     """Below the direct children the names are not those of named_modules(), and two modules share one.
     Perhaps it is the name that the parent uses ("0"), without the way to it ("stem.0").
@@ -361,7 +381,9 @@ class NamedByTheLastPart(Right):
         super().keep(name.rpartition(".")[2], value)
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(
+    breaks="`activations` is a dict from names to lists of tensors, to be read inside the `with` and after it."
+)
 class KeyedByModule(Right):
     """The keys are the modules, or numbers of them. They are the names that named_modules() gives, strings."""
 
@@ -407,7 +429,7 @@ class _(Right):
         self.handles.append(register_module_forward_hook(record))
 
 
-@activation_recorder.mistake()
+@activation_recorder.mistake(breaks="Calls of modules that `named_modules()` does not give are not recorded.")
 class ForeignModulesRecorded(Right):
     """There are more entries than calls of the model's modules. Perhaps modules that are not the model's were
     recorded: a global hook sees every module of the program, so leave out those that named_modules() did not

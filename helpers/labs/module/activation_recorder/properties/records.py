@@ -69,8 +69,8 @@ def values(answer: Any, trial: Trial) -> None:
     trial.true(
         not off,
         "These are not the values that the modules returned: "
-        + "; ".join(f"{place} ({kind})" for place, kind in off.items())
-        + ".",
+        + "; ".join(f"{place} ({kind})" for place, kind in [*off.items()][:3])
+        + (f"; and {len(off) - 3} more." if len(off) > 3 else "."),
         expected=f"{place}: {row(want[name][at])}, as it was when the module returned it" if off else "",
         got=row(kept(recorder, trial)[name][at]) if off else None,
         observed=sorted(off.items()),

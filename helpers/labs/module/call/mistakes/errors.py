@@ -10,7 +10,9 @@ from helpers.labs.module.call.exercise import call
 from helpers.labs.module.call.right import Call, Listed
 
 
-@call.mistake()
+@call.mistake(
+    breaks="the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own."
+)
 class NoAlwaysCall(Call):
     """forward raised, and no hook was called. Hooks with always_call=True must see the error: they stop
     timers and close what was opened.
@@ -20,15 +22,37 @@ class NoAlwaysCall(Call):
         pass
 
 
-@call.mistake()
+@call.mistake(
+    breaks="the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own."
+)
 class AllHooksOnError(Call):
-    """On an error every hook ran. Only those that asked for it do: most hooks cannot use an output of None."""
+    """On an error hooks ran that had not asked for it. Only those with always_call=True do: most hooks cannot use an output of
+    None.
+    """
 
     def is_always(self, id: int) -> bool:
         return True
 
 
-@call.mistake()
+@call.variant(AllHooksOnError)
+class _(Call):
+    """All of the module's own."""
+
+    def is_always(self, id: int) -> bool:
+        return id in self.module._forward_hooks or super().is_always(id)
+
+
+@call.variant(AllHooksOnError)
+class _(Call):
+    """All global ones."""
+
+    def is_always(self, id: int) -> bool:
+        return id in hooks._global_forward_hooks or super().is_always(id)
+
+
+@call.mistake(
+    breaks="the hooks whose id is in `module_py._global_forward_hooks_always_called` or `module._forward_hooks_always_called`, and that have not begun yet, are called once, global before own."
+)
 class AlwaysHooksOfTheModuleOnly(Call):
     """On an error only the module's own always_call hooks ran. Global ones exist as well, and come first."""
 
@@ -36,7 +60,7 @@ class AlwaysHooksOfTheModuleOnly(Call):
         return id in self.module._forward_hooks_always_called
 
 
-@call.mistake()
+@call.mistake(breaks="global before own.")
 class OwnBeforeGlobalOnError(Call):
     """On an error the module's own always_call hooks ran before the global ones; the order is the usual one."""
 
@@ -99,8 +123,8 @@ class PreHooksOutsideTheTry(Call):
 
 @call.mistake()
 class OnlyForwardInTheTry(Call):
-    """A pre-hook or a hook raised, and always_call hooks that had not run yet were not called. Perhaps only forward stands
-    in the try, the hooks count as run too early, or none runs once one has begun.
+    """A pre-hook or a hook raised, and always_call hooks that had not run yet were not called. Perhaps hooks stand
+    outside the try, they count as run too early, or none runs once one has begun.
     """
 
     def whole(self) -> Any:
@@ -186,7 +210,7 @@ class SecondErrorWithoutAWord(Call):
         pass
 
 
-@call.mistake()
+@call.mistake(breaks="Then the first error is raised again, the same object.")
 class ErrorSwallowed(Call):
     """The error was caught and not raised again. Hooks may look on, but whoever called the module must hear
     of it.
@@ -215,7 +239,7 @@ class _(Call):
             return self.result
 
 
-@call.mistake()
+@call.mistake(breaks="Then the first error is raised again, the same object.")
 class AnotherErrorRaised(Call):
     """A different error object came out than the one that was raised. Perhaps a new one was made, of the same type or of a
     different one. The caller may wait for that type, or for what the object carries: a bare `raise` passes it on.
@@ -255,7 +279,7 @@ class HooksOnInterrupt(Call):
         return self.result
 
 
-@call.mistake()
+@call.mistake(breaks="They get args and kwargs as they are by then")
 class OldArgumentsOnError(Call):
     """On an error the always_call hooks were given the arguments of the call. They get those that pre-hooks
     have made of them so far.
@@ -281,7 +305,7 @@ class _(Call):
         super().failed(error)
 
 
-@call.mistake()
+@call.mistake(breaks="They get args and kwargs as they are by then")
 class KwargsLostOnError(Call):
     """On an error an always_call hook with with_kwargs was called without the keyword arguments. Perhaps its
     TypeError became a warning, which hardly anybody reads.
@@ -294,7 +318,7 @@ class KwargsLostOnError(Call):
             self.warn(error)
 
 
-@call.mistake()
+@call.mistake(breaks="and None as output if forward has not ended.")
 class ErrorAsOutput(Call):
     """The always_call hooks were given the error in place of the output. Without a result they get None."""
 
@@ -366,9 +390,9 @@ class InterruptOfAHookReplaced(Call):
             raise error from None
 
 
-@call.mistake()
+@call.mistake(breaks="are called once, global before own.")
 class AlwaysHooksInReverse(Call):
-    """On an error the always_call hooks ran in reverse. The order is the usual one, global before own."""
+    """On an error always_call hooks ran in reverse. The order is the usual one: that of their dict, global before own."""
 
     def failed(self, error: Exception) -> None:
         for id, hook in reversed(self.post_hooks()):
@@ -384,6 +408,17 @@ class _(Call):
         for id, hook in reversed(self.post_hooks()):
             if self.is_always(id) and id not in self.ran:
                 chained(self, id, hook)
+
+
+@call.variant(AlwaysHooksInReverse)
+class _(Call):
+    """Global before own, and in each dict the last one first."""
+
+    def failed(self, error: Exception) -> None:
+        for listed in (hooks._global_forward_hooks, self.module._forward_hooks):
+            for id, hook in reversed(list(listed.items())):
+                if self.is_always(id) and id not in self.ran:
+                    self.last_call(id, hook)
 
 
 @call.mistake()
@@ -460,7 +495,7 @@ class _(Call):
             super().last_call(id, hook)
 
 
-@call.mistake()
+@call.mistake(breaks="When an Exception comes, wherever,")
 class PairErrorPastTheHooks(Call):
     """The RuntimeError about a pre-hook's pair was raised past the always_call hooks. It is an error like others: they run."""
 

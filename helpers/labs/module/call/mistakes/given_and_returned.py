@@ -12,7 +12,7 @@ from helpers.labs.module.call.exercise import call
 from helpers.labs.module.call.right import Call
 
 
-@call.mistake()
+@call.mistake(breaks="every event in torch's order, the same result.")
 def forward_only(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     """No hook ran, neither the module's own nor a global one. All that is built on hooks (DDP,
     parametrizations, profilers, recorders) is passed by. Perhaps module.forward(x) was all that was called.
@@ -31,7 +31,7 @@ def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     return nn.Module._call_impl(module, *args, **kwargs)
 
 
-@call.mistake()
+@call.mistake(breaks="What it returns becomes args, a bare value as a tuple of one;")
 class PreHooksOnlyLook(Call):
     """What a pre-hook returned was dropped. A value becomes the new arguments."""
 
@@ -39,7 +39,18 @@ class PreHooksOnlyLook(Call):
         return False
 
 
-@call.mistake()
+@call.variant(PreHooksOnlyLook)
+class _(Call):
+    """Of global ones."""
+
+    def pre(self, id: int, hook: Any) -> None:
+        if id in hooks._global_forward_pre_hooks:
+            hook(self.module, self.args)
+        else:
+            super().pre(id, hook)
+
+
+@call.mistake(breaks="A value that is not None becomes the output.")
 class HooksOnlyLook(Call):
     """What a hook returned was dropped. A value becomes the new result of the call."""
 
@@ -47,7 +58,7 @@ class HooksOnlyLook(Call):
         return False
 
 
-@call.mistake()
+@call.mistake(breaks="a bare value as a tuple of one;")
 class BareValueUnpacked(Call):
     """A pre-hook returned one value that is no tuple, a number or a list, and forward did not get it as its one argument.
     It must be put into a tuple: *args takes a list apart, and a number not at all.
@@ -69,7 +80,7 @@ class _(Call):
         return tuple(got) if isinstance(got, (list, tuple)) else (got,)
 
 
-@call.mistake()
+@call.mistake(breaks="What it returns becomes args, a bare value as a tuple of one;")
 class TuplePutIntoATuple(Call):
     """Whatever a pre-hook returned was put into a tuple, a tuple as well: forward gets one argument, a tuple."""
 
@@ -136,7 +147,7 @@ class _(Call):
         return bool(got)
 
 
-@call.mistake()
+@call.mistake(breaks="A value that is not None becomes the output.")
 class NoneIsAResult(Call):
     """A hook returned None, and None became the result: most hooks only look, and return None."""
 
@@ -144,7 +155,7 @@ class NoneIsAResult(Call):
         return True
 
 
-@call.mistake()
+@call.mistake(breaks="Hooks get args, kwargs and output as those before them have left them.")
 class FirstArgumentsForTheHooks(Call):
     """The hooks after forward were given the arguments of the call. They get what forward got, with what
     pre-hooks changed.
@@ -170,7 +181,7 @@ class _(Call):
         super().after()
 
 
-@call.mistake()
+@call.mistake(breaks="A value that is not None becomes the output.")
 class EachHookSeesTheFirstResult(Call):
     """Every hook was given the result of forward. The hooks are a chain: what one returns, the next is given."""
 
@@ -183,7 +194,7 @@ class EachHookSeesTheFirstResult(Call):
         self.result = last
 
 
-@call.mistake()
+@call.mistake(breaks="Hooks get args, kwargs and output as those before them have left them.")
 class KwargsOfThePreHookLost(Call):
     """A pre-hook with with_kwargs returned (args, kwargs), and only the arguments were taken: forward gets
     the old keyword arguments.
@@ -195,7 +206,9 @@ class KwargsOfThePreHookLost(Call):
         self.kwargs = kwargs
 
 
-@call.mistake()
+@call.mistake(
+    breaks="If its id is in `module._forward_pre_hooks_with_kwargs`, it is called as hook(module, args, kwargs), and returns None or a tuple of two, args and kwargs"
+)
 class KwargsMerged(Call):
     """The keyword arguments of a pre-hook were merged into the old ones. They replace them, so that a hook
     can take one away.
@@ -207,7 +220,9 @@ class KwargsMerged(Call):
         self.kwargs = {**kwargs, **self.kwargs}
 
 
-@call.mistake()
+@call.mistake(
+    breaks="What module(*args, **kwargs) does with forward hooks: every event in torch's order, the same result."
+)
 class KwargsLostForForward(Call):
     """forward was called without the keyword arguments."""
 
@@ -215,7 +230,9 @@ class KwargsLostForForward(Call):
         self.result = self.module.forward(*self.args)
 
 
-@call.mistake()
+@call.mistake(
+    breaks="If its id is in `module._forward_pre_hooks_with_kwargs`, it is called as hook(module, args, kwargs)"
+)
 class WithKwargsIgnored(Call):
     """A pre-hook that was registered with with_kwargs=True was called without the keyword arguments, which
     come after args. The ids of these hooks stand in dicts whose names end in _with_kwargs.
@@ -243,8 +260,10 @@ def _(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-@call.mistake()
-class WithKwargsOfGlobalHooksIgnored(Call):
+@call.mistake(
+    breaks="or as hook(module, args, kwargs, output) if its id is in `module_py._global_forward_hooks_with_kwargs` or `module._forward_hooks_with_kwargs`."
+)
+class WithKwargsOfHooksIgnored(Call):
     """A hook behind forward that was registered with with_kwargs=True was called without the keyword arguments. Perhaps
     one of the two dicts was not asked, the module's own or the global one, or neither was.
     """
@@ -253,7 +272,7 @@ class WithKwargsOfGlobalHooksIgnored(Call):
         return id in self.module._forward_hooks_with_kwargs
 
 
-@call.mistake()
+@call.mistake(breaks="and returns None or a tuple of two, args and kwargs; anything else is a RuntimeError.")
 class BareValueFromAKwargsHook(Call):
     """A pre-hook with with_kwargs returned neither None nor a tuple of two, and the call went on. Perhaps the value was taken
     as args, taken apart (a list of two is no tuple), cut, or ignored. Such a hook returns a tuple (args, kwargs), or None.
@@ -276,7 +295,7 @@ class ForwardOfTheClass(Call):
         self.result = type(self.module).forward(self.module, *self.args, **self.kwargs)
 
 
-@call.mistake()
+@call.mistake(breaks="anything else is a RuntimeError.")
 class PairUnpackedUnasked(Call):
     """A pre-hook with with_kwargs that returns no pair got an error that is no RuntimeError. Perhaps that of taking it apart,
     or a TypeError or ValueError on purpose: torch raises RuntimeError, which names the rule.
@@ -302,7 +321,7 @@ class _(Call):
         self.args, self.kwargs = got
 
 
-@call.mistake()
+@call.mistake(breaks="A value that is not None becomes the output.")
 class ResultCopied(Call):
     """The call returned an equal object in place of the one that the last hook gave."""
 
@@ -310,7 +329,7 @@ class ResultCopied(Call):
         return copy.copy(super().whole())
 
 
-@call.variant(WithKwargsOfGlobalHooksIgnored)
+@call.variant(WithKwargsOfHooksIgnored)
 class _(Call):
     """The module's own are forgotten."""
 
@@ -318,7 +337,7 @@ class _(Call):
         return id in hooks._global_forward_hooks_with_kwargs
 
 
-@call.variant(WithKwargsOfGlobalHooksIgnored)
+@call.variant(WithKwargsOfHooksIgnored)
 class _(Call):
     """Both are."""
 
@@ -390,7 +409,7 @@ class EmptyTupleDropped(Call):
         return got is not None and got != ()
 
 
-@call.mistake()
+@call.mistake(breaks="A pre-hook is called as hook(module, args).")
 class ArgsAsAList(Call):
     """Hooks were given args as a list, or as something else than a tuple. torch gives them a tuple."""
 
@@ -405,7 +424,9 @@ class _(Call):
         return super().whole()
 
 
-@call.mistake()
+@call.mistake(
+    breaks="or as hook(module, args, kwargs, output) if its id is in `module_py._global_forward_hooks_with_kwargs` or `module._forward_hooks_with_kwargs`."
+)
 class OutputBeforeKwargs(Call):
     """A hook with with_kwargs was given output before kwargs: it is called as hook(module, args, kwargs, output)."""
 
@@ -423,3 +444,15 @@ class _(Call):
         if self.takes_kwargs(id):
             return hook(self.module, list(self.args), self.kwargs, self.result)
         return hook(self.module, list(self.args), self.result)
+
+
+@call.mistake(breaks="and returns None or a tuple of two, args and kwargs")
+class PairOfTheVeryClass(Call):
+    """A pre-hook with with_kwargs returned a tuple of two whose class is below tuple, as a NamedTuple is, and the call ended in an
+    error. Perhaps type(value) is tuple was asked: isinstance(value, tuple) takes it, too.
+    """
+
+    def replace_both(self, got: Any) -> None:
+        if type(got) is not tuple:
+            raise RuntimeError("no pair")
+        super().replace_both(got)

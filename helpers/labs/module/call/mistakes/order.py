@@ -10,7 +10,9 @@ from helpers.labs.module.call.exercise import call
 from helpers.labs.module.call.right import Call, Listed
 
 
-@call.mistake()
+@call.mistake(
+    breaks="First come the pre-hooks: those of `module_py._global_forward_pre_hooks`, then those of `module._forward_pre_hooks`, each in the order of its dict (id -> hook)."
+)
 class OwnBeforeGlobal(Call):
     """The module's own hooks ran before the global ones. It is the other way round, before forward and after
     it: the global hooks wrap all modules.
@@ -35,7 +37,9 @@ class _(Call):
         return [*self.module._forward_pre_hooks.items(), *hooks._global_forward_pre_hooks.items()]
 
 
-@call.mistake()
+@call.mistake(
+    breaks="First come the pre-hooks: those of `module_py._global_forward_pre_hooks`, then those of `module._forward_pre_hooks`, each in the order of its dict (id -> hook)."
+)
 class NoGlobalHooks(Call):
     """Only the module's own hooks ran. Hooks that were registered for all modules stand in dicts of
     torch.nn.modules.module.
@@ -48,7 +52,7 @@ class NoGlobalHooks(Call):
         return list(self.module._forward_hooks.items())
 
 
-@call.mistake()
+@call.mistake(breaks="each in the order of its dict (id -> hook).")
 class SortedById(Call):
     """The hooks ran in the order of their ids, the order of registration. The order of the dict is what
     counts: prepend=True puts a hook first.
@@ -113,12 +117,33 @@ class RemovedHookSkipped(Call):
 
 @call.mistake()
 class AlwaysHooksAtTheEnd(Call):
-    """The always_call hooks were kept for the end, after all others. While nothing raises they are hooks like
-    others, and run in their place.
+    """always_call hooks were kept for the end, after others that come later. While nothing raises they are hooks like others, and
+    run in their place.
     """
 
     def post_hooks(self) -> Listed:
         return sorted(super().post_hooks(), key=lambda item: self.is_always(item[0]))
+
+
+@call.variant(AlwaysHooksAtTheEnd)
+class _(Call):
+    """In each dict."""
+
+    def post_hooks(self) -> Listed:
+        last = lambda item: self.is_always(item[0])  # noqa: E731
+        return [
+            *sorted(hooks._global_forward_hooks.items(), key=last),
+            *sorted(self.module._forward_hooks.items(), key=last),
+        ]
+
+
+@call.variant(AlwaysHooksAtTheEnd)
+class _(Call):
+    """Own ones only."""
+
+    def post_hooks(self) -> Listed:
+        last = lambda item: self.is_always(item[0])  # noqa: E731
+        return [*hooks._global_forward_hooks.items(), *sorted(self.module._forward_hooks.items(), key=last)]
 
 
 @call.variant(AlwaysHooksAtTheEnd)
@@ -132,7 +157,9 @@ class _(AlwaysHooksAtTheEnd):
             self.result = result
 
 
-@call.mistake()
+@call.mistake(
+    breaks="Then the hooks: those of `module_py._global_forward_hooks`, then those of `module._forward_hooks`."
+)
 class ShortCutWithoutGlobalHooks(Call):
     """Global hooks did not run where the module has none of its own: perhaps a short cut to forward asks for own hooks only."""
 

@@ -38,7 +38,9 @@ class Right(Base):
         return self
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(
+    breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
+)
 class ParametersOnly(Base):
     """The weights are frozen, and the backbone is in training mode from the start. Running statistics are buffers that
     forward writes: a batch norm in training mode moves them without any gradient.
@@ -48,7 +50,9 @@ class ParametersOnly(Base):
         self.backbone.requires_grad_(False)
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(
+    breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
+)
 class EvalOnce(Base):
     """After train() of the model the backbone is in training mode again. Perhaps backbone.eval() was called once, or in
     forward: train() goes down to every child and undoes it, so train() is the method to change.
@@ -74,7 +78,9 @@ class _(Base):
         return super().forward(x)
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(
+    breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
+)
 class UndoneBySuper(Base):
     """This train() leaves the backbone in training mode. Perhaps backbone.eval() comes first, and super().train(mode) then
     puts every child into the mode again, the backbone too; or nothing in it is about the backbone.
@@ -85,7 +91,7 @@ class UndoneBySuper(Base):
         return super().train(mode)
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="from the start")
 class FrozenByTheFirstTrain(Right):
     """Before the first train() the backbone is not frozen in all: it is in training mode, or its weights require grad. Perhaps
     that happens in train() only, and an optimizer is often built before it; or the backbone is never put into eval mode, and
@@ -117,7 +123,7 @@ class ReturnsNothing(Right):
         super().train(mode)
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="Sets the mode of everything but the backbone.")
 class SuperForgotten(Base):
     """After train() the head is in the mode that it was in before: perhaps train() sees to the backbone and does nothing else,
     so that model.eval() does not reach the head either. Call super().train(mode) first.
@@ -136,7 +142,7 @@ class _(Base):
         return self
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="Sets the mode of everything but the backbone.")
 class OwnFlagForgotten(Base):
     """After eval() of the model `model.training` is still True: perhaps the head was switched by hand, and self.training was
     not. super().train(mode) sets both.
@@ -148,7 +154,7 @@ class OwnFlagForgotten(Base):
         return self
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="Sets the mode of everything but the backbone.")
 class OwnFlagFalse(Right):
     """In training mode `model.training` is False: only the backbone stays in eval mode. Perhaps it was set beside the
     backbone's, or train() switches the head and not the model itself. Who asks it takes the whole model for frozen.
@@ -182,10 +188,12 @@ class _(Right):
         return super().train(mode)
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(
+    breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
+)
 class InnerModulesTrain(Base):
-    """After train() the modules inside the backbone are in training mode, and only the backbone itself is not: perhaps its flag
-    was set, and nothing goes down from there. eval() does.
+    """The modules inside the backbone are in training mode, and only the backbone itself is not: perhaps its flag was set, and
+    nothing goes down from there. eval() does.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -194,7 +202,9 @@ class InnerModulesTrain(Base):
         return self
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(
+    breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
+)
 class TopOfTheBackboneTrains(Base):
     """After train() the backbone itself is in training mode, and what is in it is not: perhaps a loop over its children, which
     leaves out the module that it begins with. What the forward of the backbone does by its own flag is still on.
@@ -269,7 +279,7 @@ class _(Right):
         self.head.eval()
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="Sets the mode of everything but the backbone.")
 class SameModeSkipped(Right):
     """The head was in eval mode, the model was not, and train() left it so: perhaps train() returns early where self.training
     is right already. A part can be switched by itself, so the call must go down each time.
@@ -285,7 +295,7 @@ class _(Right):
         return self if mode and self.training else super().train(mode)
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="Sets the mode of everything but the backbone.")
 class ModeIgnored(Right):
     """After eval() the head is in training mode. Perhaps super().train() was called without mode, and its default is True; or
     train() does nothing where mode is False.
@@ -312,7 +322,7 @@ class _(Right):
         return super().train(mode) if mode else self
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="Sets the mode of everything but the backbone.")
 class AllInEval(Right):
     """After train() the head is in eval mode, too. Only the backbone stays there."""
 
@@ -340,7 +350,7 @@ class EvalOfItself(Base):
         return self
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="Sets the mode of everything but the backbone.")
 class NormsOfTheHeadToo(Right):
     """A batch norm of the head is in eval mode, and must learn its statistics. Perhaps each one of the whole
     model was put there: go through backbone.modules().
@@ -364,10 +374,12 @@ class _(Base):
         return self
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(
+    breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
+)
 class NormsOnly(Base):
-    """Only the batch norms of the backbone were put into eval mode. Its dropout is still on: the features of
-    one picture change from call to call.
+    """Only the batch norms of the backbone are in eval mode. Its dropout is still on: the features of one picture change from
+    call to call.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -378,7 +390,9 @@ class NormsOnly(Base):
         return self
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(
+    breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
+)
 class OuterNormsOnly(Base):
     """After train() some modules of the backbone are in training mode, the deeper ones too: perhaps direct children were put
     into eval mode one by one. modules() goes all the way down, and so does eval().
@@ -392,7 +406,9 @@ class OuterNormsOnly(Base):
         return self
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(
+    breaks="Every module of the backbone is in eval mode, from the start and whoever calls train() or eval(), the model or a parent."
+)
 class MomentumZero(Base):
     """After train() of the model the backbone is in training mode. Perhaps momentum = 0 was to keep the
     running statistics where they are: in training mode a batch norm still normalises by the batch, and the
@@ -410,10 +426,10 @@ class MomentumZero(Base):
 # The weights and their gradients.
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="its parameters keep the requires_grad that they had.")
 class RequiresGradByMode(Right):
-    """train() or eval() changed requires_grad of a parameter. The two have nothing to do with each other: the backbone learns
-    again, or the head no longer.
+    """train() or eval() changed requires_grad of parameters of the head. The mode has nothing to do with it: perhaps
+    requires_grad_(mode) was called.
     """
 
     def train(self, mode: bool = True) -> Any:
@@ -421,8 +437,12 @@ class RequiresGradByMode(Right):
         return self.requires_grad_(mode)
 
 
-@frozen_backbone.variant(RequiresGradByMode)
-class _(Right):
+@frozen_backbone.mistake(breaks="No parameter of the backbone requires grad, from the start and in any mode.")
+class BackboneLearnsByMode(Right):
+    """train() or eval() changed requires_grad of parameters of the backbone, which learns again. The mode has nothing to do with
+    it: perhaps requires_grad_(mode) was called.
+    """
+
     def train(self, mode: bool = True) -> Any:
         super().train(mode)
         self.backbone.requires_grad_(mode)
@@ -554,7 +574,7 @@ class _(Right):
         return self.backbone(self.head(x))
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="it learns, it follows the mode")
 class NoGradientAtAll(Right):
     """The output requires no grad, so the head gets no gradient either: perhaps no_grad stands around the whole of forward, or
     the output is detached. For the backbone alone that is fine.

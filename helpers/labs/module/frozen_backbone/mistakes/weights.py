@@ -6,7 +6,7 @@ from helpers.labs.module.frozen_backbone.exercise import frozen_backbone
 from helpers.labs.module.frozen_backbone.mistakes.modes import NORMS, Right
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="No parameter of the backbone requires grad, from the start and in any mode.")
 class WeightsLeftTrainable(Right):
     """Parameters of the backbone still require grad. Perhaps only eval() was called, which does not stop a single gradient; or
     requires_grad_(False) did not reach them all, or comes too late.
@@ -47,7 +47,7 @@ class _(Right):
                 param.requires_grad_(False)
 
 
-@frozen_backbone.mistake()
+@frozen_backbone.mistake(breaks="No parameter of the backbone requires grad, from the start and in any mode.")
 class WeightsOfNormsOnly(Right):
     """Only the weights of the batch norms were frozen; the other layers of the backbone go on learning."""
 

@@ -43,7 +43,7 @@ class _(Right):
             object.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="No name stands in two of the dicts, nor in a dict and in __dict__.")
 class OldEntryLeft(Right):
     """What stood under the name is still there, or the new value was refused as the name is taken. Take the
     old one out first: no name stands in two places.
@@ -142,7 +142,7 @@ class _(Right):
         return not hasattr(type(self), name)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="A Parameter becomes an entry of _parameters, by the rules of register_parameter")
 class KeptInTwoPlaces(Right):
     """Beside the entry the value stands in __dict__, as a plain attribute. Python finds that one first, also
     when the entry has become something else. Perhaps super().__setattr__ was called for it, too.
@@ -170,7 +170,7 @@ class _(Right):
             self._modules[name] = value
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="A Parameter becomes an entry of _parameters, by the rules of register_parameter")
 class ParametersBecomeBuffers(Right):
     """A Parameter that was assigned stands among the buffers, where no optimizer sees it. Perhaps
     isinstance(value, Tensor) is asked first: a Parameter is a Tensor, too.
@@ -204,7 +204,7 @@ class ModulesStayPlain(Right):
         object.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="A Parameter becomes an entry of _parameters, by the rules of register_parameter")
 class RequiresGradMakesAParameter(Right):
     """A frozen Parameter became no entry. It is the type nn.Parameter that counts. Perhaps requires_grad was
     asked: the result of a computation has it, too, and is no Parameter.
@@ -220,7 +220,7 @@ class RequiresGradMakesAParameter(Right):
             Right.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="An entry that is assigned again keeps its place in the order of its dict.")
 class AssignedGoesLast(Right):
     """What was assigned again stands at the end of its dict: perhaps the old entry is taken out first. In nn.Module it
     keeps its place, and of parameters the place is all that an optimizer's file knows.
@@ -268,7 +268,7 @@ class _(Right):
         self.register_parameter(name, nn.Parameter(value) if isinstance(value, Tensor) else value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="new or in its old place")
 class RegisteredAgainGoesLast(Right):
     """What was registered again stands at the end of its dict: perhaps the register method takes the old entry out first.
     In nn.Module it keeps its place.
@@ -358,7 +358,9 @@ class _(OfItsOwnClassOnly):
         return isinstance(value, type(self))
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks="An entry is a name in one of the dicts: an nn.Parameter in _parameters, a Tensor in _buffers, a MiniModule in _modules, or None in any of them."
+)
 class ParameterIsNoBuffer(Right):
     """register_buffer, given a Parameter, refused it or stored a different object. A Parameter is a Tensor, and nn.Module
     stores what it is given.
@@ -376,7 +378,7 @@ class _(Right):
         self.register("_buffers", name, value.data if isinstance(value, nn.Parameter) else value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="a Tensor or None is stored there,")
 class BufferWrittenThrough(Right):
     """A tensor over a buffer did not become the entry itself: the old one is still there, or it was an error.
     Perhaps the numbers were copied into the old one. Its shape may differ, and who holds the old one keeps

@@ -10,7 +10,9 @@ from helpers.labs.module.mini_module.exercise import mini_module
 from helpers.labs.module.mini_module.right import DICTS, Right
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks='KeyError if `name` is "", holds a dot, or is taken: by the class, a plain attribute, an entry of a different dict.'
+)
 class TakenNameAccepted(Right):
     """A name that the class has already was accepted. Python finds the class's attribute before it calls
     __getattr__, so the entry can never be read.
@@ -153,7 +155,9 @@ class _(Right):
             Right.__delattr__(self, name)
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks='KeyError if `name` is "", holds a dot, or is taken: by the class, a plain attribute, an entry of a different dict.'
+)
 class AssignedWithoutACheck(Right):
     """A Parameter was accepted under a name that the class has: self.forward = nn.Parameter(...) is a
     KeyError. Perhaps assignment goes past register_parameter, whose rules for names hold there, too.
@@ -243,7 +247,9 @@ class _(Right):
             self.register("_modules", name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks='KeyError if `name` is "", holds a dot, or is taken: by the class, a plain attribute, an entry of a different dict.'
+)
 class TakenElsewhereAccepted(Right):
     """A register method accepted a name that a plain attribute, or an entry of a different dict, has already. Then one name
     stands in two places: one of the two is never found.
@@ -270,7 +276,7 @@ class _(Right):
         return not hasattr(type(self), name)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="new or in its old place")
 class RegisteredOnceOnly(Right):
     """A name was refused that its own dict has already. It may be registered again there: the new value takes the old place."""
 
@@ -317,7 +323,7 @@ class DelRefusesWhatTheClassHas(Right):
         Right.__delattr__(self, name)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="AttributeError if there is neither.")
 class MissingDeletedOtherwise(Right):
     """`del` of a name that is nowhere raised no AttributeError, but something else or nothing."""
 
@@ -337,7 +343,7 @@ class _(MissingDeletedOtherwise):
         pass
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="else AttributeError that tells the name.")
 class ErrorWithoutTheName(Right):
     """The AttributeError does not say which name is missing. Who reads it sees only that something is."""
 

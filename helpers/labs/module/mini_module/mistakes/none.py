@@ -10,7 +10,7 @@ from helpers.labs.module.mini_module.exercise import mini_module
 from helpers.labs.module.mini_module.right import DICTS, Right
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="None is stored there,")
 class NoneDeletesTheEntry(Right):
     """None took the entry away. In torch a name with None is an entry that is switched off, as the bias of
     Linear(bias=False): forward can ask for it, and it is kept free for a value of its kind.
@@ -77,7 +77,7 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="None is stored there,")
 class NoneIsRefused(Right):
     """None over an entry was an error. It is the way to switch an entry off: m.bias = None."""
 
@@ -93,7 +93,9 @@ class _(Right):
         raise TypeError(f"cannot assign {type(value).__name__} to {name}")
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks="An entry is a name in one of the dicts: an nn.Parameter in _parameters, a Tensor in _buffers, a MiniModule in _modules, or None in any of them."
+)
 class NoneReadsAsMissing(Right):
     """To read an entry that is None was an AttributeError. Perhaps get(name) was asked, which gives None for
     what is missing, too. Ask `name in entries`, else `self.bias is None` in forward fails for the layer
@@ -108,7 +110,7 @@ class NoneReadsAsMissing(Right):
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="else AttributeError that tells the name.")
 class MissingReadsAsNone(Right):
     """A name that is nowhere gave None. hasattr() is then always true, and a misspelt name fails far away
     from its line.
@@ -120,7 +122,7 @@ class MissingReadsAsNone(Right):
                 return vars(self)[place][name]
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="else AttributeError that tells the name.")
 class MissingIsKeyError(Right):
     """To read a name that is nowhere raised KeyError. hasattr() and getattr() with a default know
     AttributeError only.
@@ -133,7 +135,7 @@ class MissingIsKeyError(Right):
         return vars(self).get("_modules", {})[name]
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="all else is TypeError.")
 class NoneAssignedOver(Right):
     """Over an entry that is None a tensor or a number was accepted, and went elsewhere: it is a plain
     attribute now, or an entry of a different dict. Ask `name in entries`: only what fits the dict, or None,
@@ -155,7 +157,9 @@ for asked in (DICTS[:1], DICTS[1:2], DICTS[2:], (DICTS[0], DICTS[2])):
     mini_module.variant(NoneAssignedOver)(type("_", (NoneAssignedOver,), {"asked": asked}))
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks='KeyError if `name` is "", holds a dot, or is taken: by the class, a plain attribute, an entry of a different dict.'
+)
 class NoneIsFree(Right):
     """A register method accepted a name under which None stands, as a plain attribute or an entry of a different dict. It is
     taken all the same.
@@ -166,7 +170,9 @@ class NoneIsFree(Right):
         return there is None or name in vars(self)[place]
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks="An entry is a name in one of the dicts: an nn.Parameter in _parameters, a Tensor in _buffers, a MiniModule in _modules, or None in any of them."
+)
 class NoneNotRegistered(Right):
     """A register method refused None. None makes an entry that is switched off, as Linear(bias=False) has one."""
 

@@ -10,7 +10,7 @@ from helpers.labs.module.mini_module.exercise import mini_module
 from helpers.labs.module.mini_module.right import DICTS, Right
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="to read a missing name is then an AttributeError.")
 class LookupNeverEnds(Right):
     """To read a missing name before __init__ never ended. Perhaps __getattr__ reads self._parameters: where
     there is no such dict yet (a forgotten super().__init__(), deepcopy, pickle), that calls __getattr__
@@ -34,7 +34,9 @@ class _(Right):
         raise AttributeError(f"{type(self).__name__} has no {name}")
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks="To assign a Parameter or a MiniModule, to register, and to read a missing name is then an AttributeError."
+)
 class BeforeInitAccepted(Right):
     """A Parameter or a module was accepted before super().__init__() had run. In nn.Module __init__ makes new
     dicts, and what was assigned before would be lost: torch tells that at once.
@@ -60,7 +62,7 @@ class _(Right):
         Right.register(self, place, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="To assign anything else works: it is a plain attribute.")
 class NothingBeforeInit(Right):
     """A plain attribute before super().__init__() was an error. Only entries need the dicts: self.size = 3
     has always been allowed there.
@@ -70,6 +72,29 @@ class NothingBeforeInit(Right):
         if "_parameters" not in vars(self):
             raise AttributeError(f"cannot assign {name} before __init__")
         Right.__setattr__(self, name, value)
+
+
+@mini_module.mistake(
+    breaks="To assign a Parameter or a MiniModule, to register, and to read a missing name is then an AttributeError."
+)
+class RegisteredBeforeInit(Right):
+    """A register method went through before super().__init__() had run. Perhaps it makes the dicts that are missing: __init__
+    makes new ones, and what was registered before is lost.
+    """
+
+    made = DICTS
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        for missing in self.made or (place,):
+            vars(self).setdefault(missing, {})
+        Right.register(self, place, name, value)
+
+
+@mini_module.variant(RegisteredBeforeInit)
+class _(RegisteredBeforeInit):
+    """Its own only."""
+
+    made = ()
 
 
 @mini_module.mistake()
@@ -246,7 +271,7 @@ class _(Right):
             Right.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="what stood under the name in __dict__, _buffers or _modules goes.")
 class ParameterCannotReplaceAModule(Right):
     """A Parameter over a module (or a buffer) was refused. The rule is not symmetric: nothing replaces a
     Parameter, but a Parameter replaces anything.
@@ -268,15 +293,8 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
-class AnyKindRegistered(Right):
-    """A register method took a value of the wrong kind: a plain tensor as a parameter, or something else than
-    a MiniModule as a module. Then parameters() or modules() holds what nobody expects there, and the error
-    comes far away from this line.
-    """
-
-    def kind(self, place: str) -> Any:
-        return object
+class KindsInSetattr(Right):
+    """Assignments ask for the kind themselves, and not by a register method."""
 
     def refuse(self, name: str, value: Any) -> None:
         if value is not None:
@@ -292,12 +310,62 @@ class AnyKindRegistered(Right):
     over_parameter = over_module = refuse
 
 
+@mini_module.mistake(breaks="TypeError unless a Parameter or None.")
+class AnyKindRegistered(KindsInSetattr):
+    """register_parameter took what is no Parameter, as a plain tensor. Then parameters() holds what nobody expects there, and the
+    error comes far away from this line. Perhaps nothing asks isinstance.
+    """
+
+    places = DICTS
+
+    def kind(self, place: str) -> Any:
+        return object if place in self.places else Right.kind(self, place)
+
+
+@mini_module.variant(AnyKindRegistered)
+class _(AnyKindRegistered):
+    places = ("_parameters",)
+
+
+@mini_module.mistake(breaks="TypeError unless a Tensor or None.")
+class AnyKindOfBuffer(AnyKindRegistered):
+    """register_buffer took what is no Tensor, as a number. Then buffers() holds what has no dtype, and the error comes far away
+    from this line. Perhaps it asks no isinstance.
+    """
+
+    places = ("_buffers",)
+
+
+@mini_module.variant(AnyKindOfBuffer)
+class _(AnyKindRegistered):
+    places = ("_buffers", "_modules")
+
+
+@mini_module.mistake(breaks="TypeError unless a MiniModule or None.")
+class AnyKindOfModule(AnyKindRegistered):
+    """register_module took what is no MiniModule, as a function. Then modules() holds what nobody expects there, and the error
+    comes far away from this line. Perhaps it asks no isinstance, or callable().
+    """
+
+    places = ("_modules",)
+
+
+@mini_module.mistake(breaks="a MiniModule in _modules")
+class OwnModulesRefused(KindsInSetattr):
+    """register_module refused a MiniModule. Perhaps isinstance(module, nn.Module) was asked: a MiniModule is none, its class is
+    plain.
+    """
+
+    def kind(self, place: str) -> Any:
+        return nn.Module if place == "_modules" else Right.kind(self, place)
+
+
 @mini_module.mistake()
 class AnNnModule(nn.Module):
     """The class inherits from nn.Module, or borrows its methods, and so builds nothing of it."""
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="A Parameter becomes an entry of _parameters, by the rules of register_parameter")
 class TheVeryClass(Right):
     """A value of a class below nn.Parameter or Tensor was refused, or became no entry: it counts as well.
     Perhaps type(value) was compared; ask isinstance.
@@ -324,7 +392,9 @@ class _(Right):
         Right.register(self, place, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks='KeyError if `name` is "", holds a dot, or is taken: by the class, a plain attribute, an entry of a different dict.'
+)
 class NamesRefusedDifferently(Right):
     """A name that is taken, empty or with a dot was refused with an error of a different type. nn.Module
     raises KeyError.
@@ -359,6 +429,25 @@ for other in (AttributeError, KeyError, RuntimeError):
     mini_module.variant(KindsRefusedDifferently)(type("_", (KindsRefusedDifferently,), {"error": other}))
 
 
+class KindRefused(KindsInSetattr):
+    """A register method of one kind."""
+
+    error: Any = ValueError
+    places = DICTS
+
+    def register(self, place: str, name: str, value: Any) -> None:
+        if place in self.places and value is not None and not isinstance(value, self.kind(place)):
+            raise self.error(name)
+        Right.register(self, place, name, value)
+
+
+for other in (ValueError, AttributeError, RuntimeError, KeyError, AssertionError):
+    for at in (("_parameters",), ("_buffers",), ("_modules",), DICTS):
+        mini_module.variant(KindsRefusedDifferently)(
+            type("_", (KindRefused,), {"error": other, "places": at})
+        )
+
+
 @mini_module.variant(NamesRefusedDifferently)
 class _(Right):
     """Only what is no name."""
@@ -369,7 +458,7 @@ class _(Right):
         Right.register(self, place, name, value)
 
 
-@mini_module.variant(AnyKindRegistered)
+@mini_module.variant(AnyKindOfModule)
 class _(Right):
     """register_module only."""
 
@@ -436,7 +525,9 @@ class _(Right):
         Right.__setattr__(self, name, value)
 
 
-@mini_module.mistake()
+@mini_module.mistake(
+    breaks="To assign a Parameter or a MiniModule, to register, and to read a missing name is then an AttributeError."
+)
 class BeforeInitRefusedDifferently(Right):
     """An entry before super().__init__() was refused with an error of a different type. nn.Module raises AttributeError."""
 
@@ -454,7 +545,7 @@ for other in (RuntimeError, TypeError):
     )
 
 
-@mini_module.mistake()
+@mini_module.mistake(breaks="to read a missing name is then an AttributeError.")
 class MissingBeforeInitDifferently(Right):
     """Reading a missing name before __init__ raised KeyError, or an error that is no AttributeError. Perhaps
     self.__dict__["_parameters"] was asked while there is no such dict: deepcopy and hasattr() know AttributeError only.

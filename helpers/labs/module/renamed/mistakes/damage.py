@@ -35,7 +35,7 @@ class _(Base):
         return super().load_state_dict(state_dict, strict, assign)
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="A module that loads the files of its own older versions, with strict=True.")
 class StrictFalse(Base):
     """Nothing was refused, and the weights under old names were not read. Perhaps strict=False was given: it
     makes no file load, but says nothing about the keys that found no place, and so a damaged file loads as
@@ -66,7 +66,7 @@ class ComplaintsHushed(Right):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, *args)
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="An older file has counted nothing: count becomes 0.")
 class CountKept(Right):
     """After an old file count is what the module held before the load. Perhaps `count` was only taken off the list of missing
     keys, or the module's own count was put into the file. An older file has counted nothing: 0.
@@ -92,7 +92,7 @@ class _(Right):
             state_dict.setdefault(prefix + "count", self.count)
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="An older file has counted nothing: count becomes 0.")
 class CountNotZero(Right):
     """After an old file count is neither 0 nor what the module held. Perhaps a number of its own was put into the file: who has
     counted nothing has counted 0.
@@ -197,7 +197,7 @@ class _(Right):
 @renamed.mistake()
 class OldNamesOfAnyVersion(Right):
     """A file was loaded that holds an older name than the version that it says has: it is damaged. Perhaps the keys were asked
-    and the version was not, or one version stood before both steps.
+    and the version was not, one version stood before both steps, or it was compared with a wrong number.
     """
 
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
@@ -317,8 +317,8 @@ class _(Right):
 
 @renamed.mistake()
 class DamagedEndsInKeyError(Right):
-    """A damaged file raised an error that is no RuntimeError: perhaps pop of an old key that is not there. Look whether it is
-    there before it is moved, and let super() say what is missing.
+    """A damaged file raised an error that is no RuntimeError: perhaps a pop of an old key that is not there, or an error of the
+    answer's own. Look whether a key is there before it is moved, and let super() say what is missing.
     """
 
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
@@ -329,7 +329,9 @@ class DamagedEndsInKeyError(Right):
                 state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
-@renamed.mistake()
+@renamed.mistake(
+    breaks="By the class attribute _version that number stands in the _metadata of its state dicts."
+)
 class VersionNotRaised(Right):
     """_version stayed 1, the default. The files that this class writes say that they are of version 1, and a
     later load takes them for old ones.
@@ -348,7 +350,7 @@ class VersionOfTheRoot(Right):
         return getattr(state_dict, "_metadata", {}).get("", {}).get("version") or 1
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="A module that loads the files of its own older versions, with strict=True.")
 class SuperForgotten(Right):
     """The module's own weight and count keep what they held, without an error. _load_from_state_dict of the
     class above is what reads the values: perhaps it was not called.
@@ -358,7 +360,9 @@ class SuperForgotten(Right):
         self.migrate(state_dict, prefix, self.version(state_dict, local_metadata))
 
 
-@renamed.mistake()
+@renamed.mistake(
+    breaks="Version 1 had `gamma` and no `weight`, no `count`, and `conv_offset.weight` beside `conv.`."
+)
 class MovedAfterTheLoad(Right):
     """The module itself met old keys, and its child the key of today. Perhaps super() was called first: it
     reads the values and writes down what is missing, and keys that are moved after that come too late.
@@ -369,7 +373,7 @@ class MovedAfterTheLoad(Right):
         self.migrate(state_dict, prefix, self.version(state_dict, local_metadata))
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="A module that loads the files of its own older versions, with strict=True.")
 class OldKeyLeft(Right):
     """The value was copied to the new key, and the old key stayed in the dict, where strict=True finds it.
     Move it: pop.
@@ -402,7 +406,7 @@ class _(Right):
             state_dict[prefix + "conv.offset.weight"] = state_dict[prefix + "conv_offset.weight"]
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="Version 3 added `count`.")
 class CountLost(Right):
     """count became 0 for a file that has counted: perhaps it is set for every file, or for every one that is older than today
     or has lost its version. Set it only where the file has none.
@@ -431,10 +435,10 @@ class _(Right):
             state_dict[prefix + "count"] = torch.zeros_like(self.count)
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="An older file has counted nothing: count becomes 0.")
 class CountForgotten(Right):
-    """The keys were moved, and no count was put there: an older file has none to give. Perhaps the buffer
-    that version 3 added was forgotten.
+    """The keys were moved, and count was missing all the same: an older file has none to give. Perhaps the buffer that version 3
+    added was forgotten, or self.count was set: it is the dict in which super() looks.
     """
 
     def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
@@ -453,17 +457,85 @@ class FileMarkedAsMigrated(Right):
         local_metadata["version"] = self._version
 
 
-@renamed.mistake()
-class ParameterReplaced(Right):
-    """Loaded a second time, weight is what the module held before. Perhaps self.weight became a new
-    Parameter, made from the tensor of the file: then writing into one writes into the other. Hand the value
-    to super(), which writes it into the Parameter that is there.
+@renamed.mistake(breaks="The caller's dict, its tensors and its _metadata stay as they are")
+class MemorySharedWithTheFile(Right):
+    """After the load the module's weight shares its memory with the gamma of the file: writing into one writes into the other.
+    Perhaps self.weight became a new Parameter, made from the tensor of the file, or its .data was set. Hand the value to super(),
+    which writes it into the Parameter that is there.
     """
 
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         if prefix + "gamma" in state_dict:
             self.weight = nn.Parameter(state_dict[prefix + "gamma"])
         super().move(state_dict, prefix, version)
+
+
+@renamed.variant(MemorySharedWithTheFile)
+class _(Right):
+    """The data only."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if prefix + "gamma" in state_dict:
+            self.weight.data = state_dict[prefix + "gamma"]
+        super().move(state_dict, prefix, version)
+
+
+@renamed.mistake(breaks="The module keeps its Parameter objects, and shares no memory with the file.")
+class ParameterReplaced(Right):
+    """After the load the module holds a new Parameter: an optimizer that was built before goes on moving the old one. Perhaps
+    nn.Parameter(...) was assigned. Hand the value to super(), which writes it into the Parameter that is there.
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if prefix + "conv_offset.weight" in state_dict:
+            self.conv["offset"].weight = nn.Parameter(state_dict[prefix + "conv_offset.weight"].clone())
+        super().move(state_dict, prefix, version)
+
+
+@renamed.variant(ParameterReplaced)
+class _(Right):
+    """weight."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if prefix + "gamma" in state_dict:
+            self.weight = nn.Parameter(state_dict[prefix + "gamma"].clone())
+        super().move(state_dict, prefix, version)
+
+
+@renamed.mistake(
+    breaks="The caller's dict, its tensors and its _metadata stay as they are, and it loads a second time."
+)
+class MigratedOnce(Right):
+    """Loaded a second time, the same file was refused: its old names were not moved this time. Perhaps the module notes that it
+    has moved them once. Each load brings a file of its own, so ask that file.
+    """
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if not getattr(self, "migrated", False):
+            super().move(state_dict, prefix, version)
+        self.migrated = True
+
+
+@renamed.variant(MigratedOnce)
+class _(Right):
+    """count, too."""
+
+    def migrate(self, state_dict: dict, prefix: str, version: int) -> None:
+        if not getattr(self, "migrated", False):
+            super().migrate(state_dict, prefix, version)
+        self.migrated = True
+
+
+@renamed.mistake(breaks="The caller's dict, its tensors and its _metadata stay as they are")
+class CallersTensorsEdited(Right):
+    """After the load a tensor of the caller's dict holds different numbers. Perhaps it was written into in place: the dict that
+    arrives is torch's copy, the tensors in it are the caller's.
+    """
+
+    def _load_from_state_dict(self, state_dict: dict, prefix: str, *args: Any) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *args)
+        if prefix + "weight" in state_dict:
+            state_dict[prefix + "weight"].zero_()
 
 
 @renamed.mistake(breaks="A damaged file raises RuntimeError")

@@ -46,7 +46,7 @@ class _(Right):
         return local_metadata["version"]
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="A module that loads the files of its own older versions, with strict=True.")
 class MovesWithoutALook(Right):
     """An old key was taken out of a file that does not have it. Perhaps the old keys are popped from each
     file: ask the version, and look whether the old key is there.
@@ -94,7 +94,7 @@ class LostVersionRefused(Right):
         return local_metadata["version"]
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="A module that loads the files of its own older versions, with strict=True.")
 class StepEndsTooEarly(Right):
     """A file that says its version and holds an older name was refused, since that name was not moved. Perhaps the version was
     compared with the wrong number: version 4 moved the offset, so a file of version 3 still has it in the old place.
@@ -115,8 +115,9 @@ class _(StepEndsTooEarly):
 
 @renamed.mistake()
 class LostVersionTakenAsTheOldest(Right):
-    """A file that had lost its version was treated as one of version 1, without a look at its keys. It can be
-    of any version: where the old key is not there, there is nothing to move.
+    """A file of version 2 that has lost its version has no gamma, and its load ended in an error or without its weight. Perhaps
+    every file without a version is treated as one of version 1, as BatchNorm does it. It can be of any version: where the old
+    key is not there, there is nothing to move.
     """
 
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
@@ -125,7 +126,20 @@ class LostVersionTakenAsTheOldest(Right):
                 state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
-@renamed.mistake()
+@renamed.variant(LostVersionTakenAsTheOldest)
+class _(Right):
+    """weight is dropped where gamma should stand."""
+
+    def version(self, state_dict: dict, local_metadata: dict) -> int:
+        return local_metadata.get("version", 1)
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        if version == 1:
+            state_dict.pop(prefix + "weight", None)
+        super().move(state_dict, prefix, version)
+
+
+@renamed.mistake(breaks="Version 2 called gamma `weight`.")
 class EveryStepForEveryOldFile(Right):
     """`gamma` was looked for in a file of version 2, which has its `weight` already. Perhaps every file older
     than today goes through every step: each step has a version of its own.
@@ -151,7 +165,7 @@ class _(Right):
                 state_dict[prefix + new] = state_dict.pop(prefix + old)
 
 
-@renamed.mistake()
+@renamed.mistake(breaks="A module that loads the files of its own older versions, with strict=True.")
 class OneStepOnly(Right):
     """A file of version 1 was led to version 2 and left there. It must go through all later steps as well, so
     each step has an `if` of its own: perhaps they exclude each other (elif).
@@ -245,6 +259,16 @@ class _(Right):
                 state_dict[(prefix + old).replace(old, new)] = state_dict.pop(prefix + old)
 
 
+@renamed.variant(NewKeyAtAWrongPlace)
+class _(Right):
+    """Keys that end as the old name does, and the old name replaced in all of the key."""
+
+    def move(self, state_dict: dict, prefix: str, version: int) -> None:
+        super().move(state_dict, prefix, min(version, 1) if version < 2 else 4)
+        for key in [key for key in state_dict if version < 4 and key.endswith("conv_offset.weight")]:
+            state_dict[key.replace("conv_offset", "conv.offset")] = state_dict.pop(key)
+
+
 @renamed.mistake()
 class PrefixForgotten(Right):
     """As a part of a model the module does not find its old keys. Perhaps they were looked up without prefix:
@@ -261,7 +285,9 @@ class _(Right):
         super().move(state_dict, "", version)
 
 
-@renamed.mistake()
+@renamed.mistake(
+    breaks="Version 1 had `gamma` and no `weight`, no `count`, and `conv_offset.weight` beside `conv.`."
+)
 class MovedInTheChild(Right):
     """The child `conv` moves the key. On torch of today a child is handed only the keys under its own prefix,
     so it never sees `conv_offset.weight`, which stands beside it. In old releases it did: the parent must do
@@ -292,7 +318,9 @@ class _(Right):
             state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
 
 
-@renamed.mistake()
+@renamed.mistake(
+    breaks="Version 1 had `gamma` and no `weight`, no `count`, and `conv_offset.weight` beside `conv.`."
+)
 class MovedKeyForgotten(Right):
     """The key inside the own prefix was renamed; the one that has moved to another module,
     conv_offset.weight, still stands in the dict when super() looks at it.
@@ -301,6 +329,18 @@ class MovedKeyForgotten(Right):
     def move(self, state_dict: dict, prefix: str, version: int) -> None:
         if prefix + "gamma" in state_dict:
             state_dict[prefix + "weight"] = state_dict.pop(prefix + "gamma")
+
+
+@renamed.mistake(
+    breaks="Version 1 had `gamma` and no `weight`, no `count`, and `conv_offset.weight` beside `conv.`."
+)
+class MovedInACopy(Right):
+    """`conv` does not find its offset, though the old key is no longer there when the module itself looks. Perhaps the keys were
+    moved in a copy of the dict: the children are handed the keys of the one that arrived. It is torch's own copy, so edit it.
+    """
+
+    def _load_from_state_dict(self, state_dict: dict, *args: Any) -> None:
+        super()._load_from_state_dict(OrderedDict(state_dict), *args)
 
 
 class AtTheRoot(Base):

@@ -1,9 +1,9 @@
-"""What people write for 04.swa_average, and why it is wrong."""
+"""What people write for 04.swa_average: the mean, its dtype, its memory."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -12,42 +12,7 @@ from torch.optim.swa_utils import get_swa_avg_fn, get_swa_multi_avg_fn
 
 from helpers.check.spec import returned
 from helpers.labs.optim.swa_average.exercise import swa_average
-
-State = dict[str, Tensor]
-
-
-def wide(value: Tensor) -> Tensor:
-    return value.detach().to(torch.promote_types(value.dtype, torch.float32), copy=True)
-
-
-def read(states: Iterable[State]) -> tuple[State, Iterator[State]]:
-    """The first state, and an iterator over the others."""
-    rest = iter(states)
-    return next(rest), rest
-
-
-def average(
-    states: Iterable[State],
-    *,
-    widen: Callable[[Tensor], Tensor] = wide,
-    add: Callable[[Tensor, Tensor, int], Tensor] = lambda total, value, count: total.add_(value),
-    mean: Callable[[Tensor, int], Tensor] = lambda total, count: total / count,
-    integer: Callable[[list[Tensor]], Tensor] = lambda values: values[-1].clone(),
-) -> State:
-    """Right as it stands; a mistake replaces one part."""
-    first, rest = read(states)
-    floats = [name for name, value in first.items() if value.is_floating_point()]
-    total = {name: widen(first[name]) for name in floats}
-    integers = {name: [value] for name, value in first.items() if name not in total}
-    count = 1
-    for state in rest:
-        count += 1
-        for name in floats:
-            total[name] = add(total[name], state[name].detach(), count)
-        for name, values in integers.items():
-            values.append(state[name])
-    result = {name: mean(value, count).to(first[name].dtype) for name, value in total.items()}
-    return result | {name: integer(values) for name, values in integers.items()}
+from helpers.labs.optim.swa_average.right import State, average, read, wide
 
 
 @swa_average.mistake()
@@ -122,14 +87,6 @@ def dtype_of_the_first_tensor(states: Any) -> State:
     return {name: value.to(dtype) if value.is_floating_point() else value for name, value in mean.items()}
 
 
-@swa_average.mistake(breaks="take all of them from one state, as the last.")
-def mask_inverted(states: Any) -> State:
-    """A mask is the opposite of the last state's. Perhaps `~` or a comparison with False turned it."""
-    return average(
-        states, integer=lambda values: ~values[-1] if values[-1].dtype is torch.bool else values[-1].clone()
-    )
-
-
 @swa_average.mistake()
 def first_state_left_out(states: Iterable[State]) -> State:
     """The first state has no part in the average: it is the mean of the others. Perhaps states[1:] was averaged; or a running
@@ -161,76 +118,9 @@ def last_state(states: Iterable[State]) -> State:
 
 
 @swa_average.mistake()
-def integers_become_floats(states: Iterable[State]) -> State:
-    """Integers are means now, and in a floating dtype: load_state_dict takes them without a word, and cuts them
-    off. They are taken from one state. Perhaps nothing asks whether a tensor is_floating_point().
-    """
-    return average(states, integer=lambda values: torch.stack(values).float().mean(0))
-
-
-@swa_average.mistake()
-def integers_averaged(states: Iterable[State]) -> State:
-    """Integers were averaged, and cut to integers again. num_batches_tracked says how much data the statistics have
-    seen, and positions have no mean at all: take all of them from one state.
-    """
-    return average(states, integer=lambda values: torch.stack(values).float().mean(0).to(values[0].dtype))
-
-
-@swa_average.variant(integers_averaged)
-def _(states: Iterable[State]) -> State:
-    def mean(values: list[Tensor]) -> Tensor:
-        return torch.div(sum(value.long() for value in values), len(values), rounding_mode="floor").to(
-            values[0].dtype
-        )
-
-    return average(states, integer=mean)
-
-
-@swa_average.mistake()
-def mean_of_integers(states: Iterable[State]) -> State:
-    """mean() was asked of integers, and refuses them; every BatchNorm layer has one, num_batches_tracked. They are taken
-    from one state, and only what is_floating_point() is averaged.
-    """
-    return average(states, integer=lambda values: torch.stack(values).mean(0))
-
-
-@swa_average.variant(integers_averaged)
-def _(states: Any) -> State:
-    total = {
-        name: wide(value) if value.is_floating_point() else value.clone() for name, value in states[0].items()
-    }
-    for state in states[1:]:
-        for name, value in state.items():
-            total[name] = total[name] + value.detach()
-    return {
-        name: (v / len(states)).to(states[0][name].dtype) if v.is_floating_point() else v // len(states)
-        for name, v in total.items()
-    }
-
-
-@swa_average.variant(integers_become_floats)
-def _(states: Any) -> State:
-    total = copy.deepcopy(states[0])
-    for state in states[1:]:
-        for name in total:
-            total[name] += state[name]
-    for name in total:
-        total[name] = total[name] / len(states)
-    return total
-
-
-@swa_average.mistake()
-def integers_shared(states: Iterable[State]) -> State:
-    """Integers or bools of the result lie in the memory of a state: if that model trains on, they move in the average as
-    well. Perhaps clone() is missing.
-    """
-    return average(states, integer=lambda values: values[-1])
-
-
-@swa_average.mistake()
 def first_state_edited(states: Iterable[State]) -> State:
     """The first state holds other numbers than before. Perhaps the sum starts with that state's own tensors (a shallow
-    copy of the dict holds the same), and adding in place edits the checkpoint.
+    copy of the dict holds the same) and is added up in place, or the mean was written into them.
     """
     same = lambda value: value.detach() if value.dtype in (torch.float32, torch.float64) else wide(value)  # noqa: E731
     return average(states, widen=same)
@@ -242,13 +132,13 @@ def _(states: Iterable[State]) -> State:
     return average(states, widen=same, mean=lambda total, count: total.div_(count))
 
 
-@swa_average.mistake()
+@swa_average.mistake(breaks="The mean has that dtype, and is as exact as it")
 def float64_narrowed(states: Iterable[State]) -> State:
     """States in float64 come back as float64, with the digits of float32. Perhaps float() was applied to everything."""
     return average(states, widen=lambda value: value.detach().float().clone())
 
 
-@swa_average.mistake()
+@swa_average.mistake(breaks="a sum of many in float16 or bfloat16 is not.")
 def summed_in_half(states: Iterable[State]) -> State:
     """The mean of large float16 numbers is not finite, though it is no larger than they are. Perhaps the sum was kept in
     float16, which ends at 65504: sum in float32, at least.
@@ -256,28 +146,7 @@ def summed_in_half(states: Iterable[State]) -> State:
     return average(states, widen=lambda value: value.detach().clone())
 
 
-@swa_average.mistake()
-def integers_of_many_states(states: Iterable[State]) -> State:
-    """Each integer is the largest of all states', and a mask True where that of any state is: together no state ever had
-    these. They belong together: take all from one state.
-    """
-    return average(states, integer=lambda values: torch.stack(values).amax(0))
-
-
-@swa_average.mistake(
-    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
-)
-def masks_joined(states: Iterable[State]) -> State:
-    """A mask is True where that of any state is, and integers are a state's. Perhaps bools were joined by any() or `|`, or
-    added or averaged, and what is not 0 is True. Take all of them from one state.
-    """
-    any_of = lambda values: (  # noqa: E731
-        torch.stack(values).any(0) if values[0].dtype is torch.bool else values[-1].clone()
-    )
-    return average(states, integer=any_of)
-
-
-@swa_average.mistake()
+@swa_average.mistake(breaks="The mean has that dtype")
 def dtype_of_the_sum(states: Iterable[State]) -> State:
     """The mean of half-precision states comes back in float32: twice the file, and a different dtype than the model's. Perhaps
     it stayed in the dtype of the sum.
@@ -328,6 +197,30 @@ def divided_by_one_less():
 def middle_taken():
     """The result is the median of the states: outliers then count for nothing. The average is the mean."""
     return of_lists(lambda values: torch.stack(values).median(0).values)
+
+
+@swa_average.variant(middle_taken)
+def _(states: Any) -> State:
+    """Between the two in the middle."""
+    return of_lists(lambda values: torch.stack(values).double().quantile(0.5, dim=0).to(values[-1].dtype))(
+        states
+    )
+
+
+@in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def first_state_twice():
+    """The first state counts twice, and the sum is divided by one more than the number of states. Perhaps the sum starts with the
+    first state, and the loop adds it again.
+    """
+    return of_lists(lambda values: (values[0] + torch.stack(values).sum(0)) / (len(values) + 1))
+
+
+@in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
+def mean_of_all_numbers():
+    """All numbers of a tensor are one and the same: their mean. Perhaps mean() was called without dim=0, so that it goes over the
+    numbers of a tensor, too, and not over the states alone.
+    """
+    return of_lists(lambda values: torch.stack(values).mean().expand_as(values[-1]).clone())
 
 
 @in_lists.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
@@ -404,77 +297,23 @@ def statistics_not_averaged(states: Iterable[State]) -> State:
     }
 
 
-@swa_average.mistake(breaks="The equal average of several state dicts, tensor by tensor.")
-def integers_left_out(states: Iterable[State]) -> State:
-    """The result lacks the integers and bools of the states: load_state_dict refuses it, since keys are missing."""
-    states = list(states)
-    return {name: value for name, value in average(states).items() if states[0][name].is_floating_point()}
-
-
-@swa_average.mistake(
-    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
-)
-def of_different_states(states: Iterable[State]) -> State:
-    """Each integer and each mask is some state's, but not all are of the same one: the counter of one model stands
-    beside the mask of another.
+@swa_average.mistake(breaks="Tensors of a floating dtype are averaged.")
+def some_floats_left_out(states: Iterable[State]) -> State:
+    """The result lacks some tensors of floating dtype that the states have: load_state_dict refuses it. Perhaps keys were chosen
+    by how they end; a model may call its parameters and buffers anything.
     """
-    first = lambda values: (values[0] if values[0].dtype is torch.bool else values[-1]).clone()  # noqa: E731
-    return average(states, integer=first)
+    ends = ("weight", "bias", "running_mean", "running_var")
+    return {
+        name: value
+        for name, value in average(states).items()
+        if name.endswith(ends) or not value.is_floating_point()
+    }
 
 
-@swa_average.mistake(
-    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
-)
-def integers_summed(states: Iterable[State]) -> State:
-    """Integers are the sums of all states': a counter of data that no model has seen. Take those of one state."""
-    one = lambda values: values[-1].clone() if values[0].dtype is torch.bool else sum(values)  # noqa: E731
-    return average(states, integer=one)
-
-
-@swa_average.mistake(
-    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
-)
-def masks_voted(states: Iterable[State]) -> State:
-    """An integer is the smallest or the median of all states', or a mask is True only where most or all are: perhaps no state
-    ever had that. Take all of them from one state.
-    """
-    vote = lambda values: (  # noqa: E731
-        torch.stack(values).double().mean(0) > 0.5 if values[0].dtype is torch.bool else values[-1].clone()
-    )
-    return average(states, integer=vote)
-
-
-@swa_average.variant(masks_voted)
+@swa_average.variant(some_floats_left_out)
 def _(states: Iterable[State]) -> State:
-    middle = lambda values: (  # noqa: E731
-        torch.stack(values).median(0).values if values[0].dtype is not torch.bool else values[-1].clone()
-    )
-    return average(states, integer=middle)
-
-
-@swa_average.mistake(
-    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
-)
-def integers_through_floats(states: Iterable[State]) -> State:
-    """A large integer is near a state's, and rounded. Perhaps it went through a floating dtype: float32 has 24 bits for
-    it, float64 53, int64 has 63. Copy it as it is.
-    """
-    return average(states, integer=lambda values: values[-1].double().to(values[-1].dtype))
-
-
-@swa_average.variant(integers_through_floats)
-def _(states: Iterable[State]) -> State:
-    return average(states, integer=lambda values: values[-1].float().to(values[-1].dtype))
-
-
-@swa_average.mistake(
-    breaks="Integers and bools (counters, masks) have no mean: take all of them from one state, as the last."
-)
-def integers_in_floats(states: Iterable[State]) -> State:
-    """Integers and masks are one state's, and come back in a floating dtype: a model that loads them cuts them off, and
-    large ones are rounded.
-    """
-    return average(states, integer=lambda values: values[-1].float())
+    """Parameters only."""
+    return {name: value for name, value in average(states).items() if name.endswith(("weight", "bias"))}
 
 
 @swa_average.mistake(
