@@ -89,11 +89,21 @@ def landed(
         trial.fail(
             f"On {world} rank{'s' if world > 1 else ''} rank {first} ends with other numbers than it should."
             + text,
-            expected=shown(want[parts[first]]),
-            got=shown(got[first][parts[first]]),
+            expected=in_numbers(want[parts[first]], got[first][parts[first]]),
+            got=in_numbers(got[first][parts[first]], want[parts[first]]),
             observed=("held", data, *untouched(run, flat, got, given)),
         )
     return run
+
+
+def in_numbers(one: Tensor, other: Tensor) -> str:
+    """`one` as text; where `other` would have the same text, with the first entries that differ."""
+    text = shown(one)
+    if text != shown(other):
+        return text
+    pairs = zip(one.flatten().tolist(), other.flatten().tolist(), strict=True)
+    places = [(i, a) for i, (a, b) in enumerate(pairs) if a != b and not (a != a and b != b)]
+    return text + "".join(f", entry {i}: {a}" for i, a in places[:3])
 
 
 def never_waited_for(run: Run) -> str:

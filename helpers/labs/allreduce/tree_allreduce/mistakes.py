@@ -219,12 +219,72 @@ def forwards_running_sum(x: Tensor, rank: int, world: int) -> None:
 @tree_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def mean(x: Tensor, rank: int, world: int) -> None:
     """The result is divided by the number of ranks. What is asked is the sum. Perhaps rank 0 divides
-    before the way down.
+    before the way down, or each rank at the end.
     """
     gap = up(x, rank, world)
     if rank == 0:
         x /= world
     down(x, rank, world, gap)
+
+
+@tree_allreduce.mistake(breaks=contract.ANY_WORLD)
+def counted_twice_around_the_ring(x: Tensor, rank: int, world: int) -> None:
+    """With three ranks one rank's numbers are counted twice. Perhaps each rank sends its running sum to rank + 1, then to
+    rank + 2, + 4, ..., around the ring: where the world is no power of two, the last of these sums overlap.
+    """
+    flat, gap = x.contiguous(), 1
+    while gap < world:
+        received = torch.empty_like(flat)
+        arrives = dist.irecv(received, (rank - gap) % world)
+        sent = dist.isend(flat.clone(), (rank + gap) % world)
+        arrives.wait()
+        sent.wait()
+        flat += received
+        gap *= 2
+    if flat is not x:
+        x.copy_(flat)
+
+
+@tree_allreduce.mistake(breaks=ROUNDS)
+def a_size_before_each_message(x: Tensor, rank: int, world: int) -> None:
+    """The sums are right, and on 4 ranks they take 8 rounds, where the tree takes 4. Perhaps each message is announced by
+    one with its size: x has the same shape on each rank, so nobody has to ask.
+    """
+    flat, gap = x.contiguous(), 1
+    received, size = torch.empty_like(flat), torch.tensor([flat.numel()])
+
+    def sent(target: int) -> None:
+        dist.send(size, target)
+        dist.send(flat, target)
+
+    def taken(into: Tensor, source: int) -> None:
+        dist.recv(torch.empty_like(size), source)
+        dist.recv(into, source)
+
+    while gap < world and rank % (2 * gap) == 0:
+        if rank + gap < world:
+            taken(received, rank + gap)
+            flat += received
+        gap *= 2
+    if rank:
+        sent(rank - gap)
+        taken(flat, rank - gap)
+    while gap > 1:
+        gap //= 2
+        if rank + gap < world:
+            sent(rank + gap)
+    if flat is not x:
+        x.copy_(flat)
+
+
+@tree_allreduce.mistake(breaks=PORT)
+def sent_as_float64(x: Tensor, rank: int, world: int) -> None:
+    """The sums are right, and on each rank twice as many bytes go out and come in as in a tree. Perhaps a float32 x is sent
+    as float64: a message has the dtype of x.
+    """
+    flat = x.double()
+    down(flat, rank, world, up(flat, rank, world))
+    x.copy_(flat)
 
 
 @tree_allreduce.mistake(breaks=contract.IN_PLACE)

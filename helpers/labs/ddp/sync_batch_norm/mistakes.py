@@ -564,3 +564,46 @@ def default_group_in_the_backward():
     return normaliser(
         sums_of=lambda grad_bias, grad_weight, group: sums_over_ranks(grad_bias, grad_weight, None)
     )
+
+
+def _nan_rows(x: Tensor, group: Any) -> Statistics:
+    values = x.numel() // x.shape[1]
+    var, mean = torch.var_mean(x, others(x))
+    own = torch.cat([mean, var * (values - 1), x.new_tensor([values])])
+    means, squares, counts = gathered(own, group).split([x.shape[1], x.shape[1], 1], 1)
+    mean = (counts * means).sum(0) / counts.sum()
+    return mean, (squares + counts * (means - mean) ** 2).sum(0) / counts.sum(), counts.sum()
+
+
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
+def nan_for_one_sample():
+    """Right while each rank has two samples or more, and NaN on all ranks where one has a single sample. Perhaps its variance
+    is divided by count - 1: that is 0 / 0, and stays NaN if it is multiplied by 0. With correction=0 it is 0.
+    """
+    return normaliser(statistics=_nan_rows)
+
+
+def _own_running(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
+    y, _, _, count = normaliser()(x, weight, bias, eps, group)
+    own = x.detach()
+    return y, own.mean(others(x)), own.var(others(x)), count
+
+
+@built.mistake(
+    breaks="mean and var, (C,), are those of the joined batch, as running_mean and running_var take them: var is divided by count - 1."
+)
+def own_running_statistics():
+    """y is right, and mean is that of this rank's own samples. Perhaps what was worked out for this shard is returned: the
+    running statistics of the ranks then run apart.
+    """
+    return _own_running
+
+
+@built.mistake(
+    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+)
+def eps_of_its_own():
+    """y is made with an eps of 1e-5, whatever eps says. Perhaps it is written as a number: it is an argument."""
+    return normaliser(invstd_of=lambda var, eps: (var + 1e-5).rsqrt())
