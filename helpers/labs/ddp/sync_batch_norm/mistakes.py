@@ -27,6 +27,7 @@ from helpers.labs.ddp.sync_batch_norm.right import (
 )
 
 built = sync_batch_norm.bank(returned)
+Y = "y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
 
 
 def _variances_averaged(x: Tensor, group: Any) -> Statistics:
@@ -35,9 +36,7 @@ def _variances_averaged(x: Tensor, group: Any) -> Statistics:
     return (share * means).sum(0), (share * variances).sum(0), counts.sum()
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def variances_averaged():
     """The variances of the ranks are averaged. What is missing is how far their means lie apart: add (mean_r
     - mean) ** 2.
@@ -75,9 +74,7 @@ def _unweighted_mean_only(x: Tensor, group: Any) -> Statistics:
     return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def unweighted_means():
     """The ranks' means are averaged as if all shards were equally long. A rank with one sample counts as much
     as one with a hundred: weight by count.
@@ -97,9 +94,7 @@ def _unbiased_rows(x: Tensor, group: Any) -> Statistics:
     return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def unbiased_variances_merged():
     """The ranks' variances are divided by count - 1 before they are merged: too large for several samples,
     NaN for one. Merge those with correction=0.
@@ -147,9 +142,7 @@ def _plain_batch_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group
     return batch_norm(x, mean, var, weight, bias, True, 1.0, eps), mean, var, x.numel() // x.shape[1]
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def own_shard_only():
     """Each rank normalises with the statistics of its own shard: BatchNorm as it is under DDP, where nothing
     is joined.
@@ -208,25 +201,19 @@ def default_group():
     return lambda x, weight, bias, eps, group=None: normaliser()(x, weight, bias, eps, None)
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def eps_outside_of_the_root():
     """eps is added to the standard deviation. BatchNorm adds it to the variance, under the root."""
     return normaliser(invstd_of=lambda var, eps: 1 / (var.sqrt() + eps))
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def eps_forgotten():
     """eps is nowhere: a channel that is constant divides by zero."""
     return normaliser(invstd_of=lambda var, eps: var.rsqrt())
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def weight_and_bias_forgotten():
     """y is normalised, but weight and bias are not applied."""
     return normaliser(affine=lambda normal, weight, bias: normal.clone())
@@ -528,9 +515,7 @@ def x_overwritten():
     return answer
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def float64_only():
     """For x in float32 y has a different dtype, or no digits of its own. Perhaps the arithmetic is done in float64, and
     its result comes back so: y has the dtype of x.
@@ -546,9 +531,7 @@ def _rows_of_channels(x: Tensor, group: Any) -> Statistics:
     return joined(x.reshape(-1, x.shape[1]), group)
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def channels_mixed():
     """For (N, C) all is right, and for images the statistics are those of mixed channels. Perhaps by x.reshape(-1, C), which
     cuts the numbers as they lie in memory: bring the channels to the end first, or name the dimensions in the mean.
@@ -575,9 +558,7 @@ def _nan_rows(x: Tensor, group: Any) -> Statistics:
     return mean, (squares + counts * (means - mean) ** 2).sum(0) / counts.sum(), counts.sum()
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def nan_for_one_sample():
     """Right while each rank has two samples or more, and NaN on all ranks where one has a single sample. Perhaps its variance
     is divided by count - 1: that is 0 / 0, and stays NaN if it is multiplied by 0. With correction=0 it is 0.
@@ -601,9 +582,7 @@ def own_running_statistics():
     return _own_running
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def eps_of_its_own():
     """y is made with an eps of 1e-5, whatever eps says. Perhaps it is written as a number: it is an argument."""
     return normaliser(invstd_of=lambda var, eps: (var + 1e-5).rsqrt())
