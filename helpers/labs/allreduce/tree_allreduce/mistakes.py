@@ -35,6 +35,12 @@ def down(x: Tensor, rank: int, world: int, gap: int) -> None:
             dist.send(x, rank + gap)
 
 
+def children_of(rank: int, world: int) -> list[int]:
+    """Whom this rank receives from in the tree of `up`, in order."""
+    gaps = (1 << bit for bit in range(world.bit_length()))
+    return [rank + gap for gap in gaps if rank % (2 * gap) == 0 and rank + gap < world]
+
+
 def exchanged(x: Tensor, other: int) -> Tensor:
     received = torch.empty_like(x)
     arrives = dist.irecv(received, other)
@@ -250,29 +256,18 @@ def a_size_before_each_message(x: Tensor, rank: int, world: int) -> None:
     """The sums are right, and on 4 ranks they take 8 rounds, where the tree takes 4. Perhaps each message is announced by
     one with its size: x has the same shape on each rank, so nobody has to ask.
     """
-    flat, gap = x.contiguous(), 1
-    received, size = torch.empty_like(flat), torch.tensor([flat.numel()])
-
-    def sent(target: int) -> None:
-        dist.send(size, target)
-        dist.send(flat, target)
-
-    def taken(into: Tensor, source: int) -> None:
-        dist.recv(torch.empty_like(size), source)
-        dist.recv(into, source)
-
-    while gap < world and rank % (2 * gap) == 0:
-        if rank + gap < world:
-            taken(received, rank + gap)
-            flat += received
-        gap *= 2
-    if rank:
-        sent(rank - gap)
-        taken(flat, rank - gap)
-    while gap > 1:
-        gap //= 2
-        if rank + gap < world:
-            sent(rank + gap)
+    flat, size = x.contiguous(), torch.tensor([x.numel()])
+    received, children = torch.empty_like(flat), children_of(rank, world)
+    for child in children:
+        dist.recv(size, child)
+        dist.recv(received, child)
+        flat += received
+    for step in (dist.send, dist.recv) if rank else ():
+        for message in (size, flat):
+            step(message, rank & (rank - 1))
+    for child in reversed(children):
+        for message in (size, flat):
+            dist.send(message, child)
     if flat is not x:
         x.copy_(flat)
 
@@ -470,10 +465,7 @@ def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
     take two buffers in turn.
     """
     flat = x.contiguous()
-    children = [
-        rank + gap for gap in (1 << bit for bit in range(world.bit_length())) if rank % (2 * gap) == 0
-    ]
-    children = [child for child in children if child < world]
+    children = children_of(rank, world)
     received = torch.empty_like(flat)
     arrives = dist.irecv(received, children[0]) if children else None
     for child in children:
