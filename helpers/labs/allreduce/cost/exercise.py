@@ -100,8 +100,8 @@ def judge_part(answer: Any, trial: Trial, algorithm: str, part: str) -> None:
         return
     trial.fail(
         f"{_said(algorithm, part)} cost {_times(got, want, off)}.",
-        expected=_table(want),
-        got=_table(got),
+        expected=_table(want, got),
+        got=_table(got, want),
         observed=got,
     )
 
@@ -113,15 +113,19 @@ def _said(algorithm: str, part: str) -> str:
 
 
 def _times(got: list[float], want: list[float], off: list[int]) -> str:
-    ratios = [f"{got[place] / want[place]:.4g}" for place in range(len(WORLDS))]
+    close = all(abs(got[place] / want[place] - 1) < 1e-3 for place in range(len(WORLDS)))
+    ratios = [f"{got[place] / want[place]:{'.10g' if close else '.4g'}}" for place in range(len(WORLDS))]
     if len(set(ratios)) == 1:
         return f"{ratios[0]} times what they should"
     first, *more = [f"{ratios[place]} times what they should at world {WORLDS[place]}" for place in off]
     return first + ("" if not more else " and " + more[-1].replace(" what they should", ""))
 
 
-def _table(times: list[float]) -> str:
-    return ", ".join(f"world {world}: {in_words(time)}" for world, time in zip(WORLDS, times, strict=True))
+def _table(times: list[float], others: list[float]) -> str:
+    """Times by world; with all their digits where in few they would look like the others."""
+    alike = list(map(in_words, times)) == list(map(in_words, others))
+    shown = [f"{time!r} s" if alike else in_words(time) for time in times]
+    return ", ".join(f"world {world}: {time}" for world, time in zip(WORLDS, shown, strict=True))
 
 
 @cost.property("ring: the bytes that one port sends, at beta each", asks=(RING, AT_ONCE, PORT))
@@ -286,7 +290,7 @@ def _(answer: Any, trial: Trial) -> None:
     trial.true(
         all(map(near, got, want)),
         "The answer gives a number for 'tree', and it is not that of ceil(log2(world)) rounds up and as many down.",
-        expected=_table(want),
-        got=_table(got),
+        expected=_table(want, got),
+        got=_table(got, want),
         observed=got,
     )

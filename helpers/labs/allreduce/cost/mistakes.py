@@ -151,6 +151,12 @@ def one_rank_pays(algorithm: str, world: int, nbytes: int, alpha: float, beta: f
 @cost.variant(one_rank_pays)
 def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
     known(algorithm, world, nbytes)
+    return alpha if world == 1 else seconds(algorithm, world, nbytes, alpha, beta, gamma)
+
+
+@cost.variant(one_rank_pays)
+def _(algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float) -> float:
+    known(algorithm, world, nbytes)
     if world == 1:
         return alpha + nbytes * beta
     return seconds(algorithm, world, nbytes, alpha, beta, gamma)
@@ -346,7 +352,13 @@ WAYS["adds_in_both_phases"] = [twice, chosen(twice, "ring"), chosen(twice, "naiv
 WAYS["adds_whole_vectors"] = [chosen(whole, "ring.added")]
 
 nothing = scaled(lambda world: 0.0, "ring.added", "naive.added")
-WAYS["gamma_ignored"] = [nothing, chosen(nothing, "ring")]
+WAYS["gamma_ignored"] = [nothing, chosen(nothing, "ring"), chosen(nothing, "naive")]
+
+WAYS["both_ways_in_turn"] = [scaled(lambda world: 2.0, "ring.messages", "ring.carried")]
+
+WAYS["gamma_for_each_element"] = [
+    scaled(lambda world, by=by: by, "ring.added", "naive.added") for by in (1 / 4, 1 / 8)
+]
 
 single: WrongParts = {"ring.added": lambda n, size: size / n, "naive.added": lambda n, size: size}
 WAYS["added_once"] = [single, chosen(single, "naive"), chosen(single, "ring")]
@@ -428,6 +440,16 @@ WHY = {  # what it breaks, and the sentence
         ADDING,
         "Adding costs nothing here. Perhaps gamma was left out. It is small beside a slow network, and not beside a fast one.",
     ),
+    "both_ways_in_turn": (
+        PORT,
+        "What the ring sends costs twice as much as it should. Perhaps sending and receiving were added up. A rank does both "
+        "at once: while its chunk goes out, the next one comes in.",
+    ),
+    "gamma_for_each_element": (
+        ADDING,
+        "An addition costs a fixed part of what it should, a quarter or an eighth. Perhaps gamma was paid for each element. "
+        "It is seconds a byte.",
+    ),
     "added_once": (
         ADDING,
         "As much is added as one vector or one chunk has, for any number of ranks. Perhaps one addition is counted. "
@@ -440,8 +462,8 @@ WHY = {  # what it breaks, and the sentence
     ),
     "only_sending_is_limited": (
         PORT,
-        "Naive pays for `world` messages, not for 2 * (world - 1). Perhaps only sending was taken as slow. Receiving is limited "
-        "as well: the other ranks all send at once, and the root still takes in one message after the other.",
+        "Naive pays for `world` messages, not for 2 * (world - 1). Perhaps one direction was taken as free: as if the root "
+        "could take in all messages at once, or send them all at once. Both ways it has one message after the other.",
     ),
     "naive_in_chunks": (
         NAIVE,

@@ -77,7 +77,7 @@ def entries(answer: Any, trial: Trial, world: int, prices: Prices) -> Table:
         rises = after > size
         trial.true(
             rises and name != other,
-            f"({after:.10g}, {other!r}) follows ({size:.10g}, {name!r}).",
+            f"({_digits(after)}, {other!r}) follows ({_digits(size)}, {name!r}).",
             expected="sizes that rise and algorithms that change from entry to entry",
             observed="the same again" if rises else ("falls", _described(table, world, prices)),
         )
@@ -137,7 +137,12 @@ def _source(size: float, world: int, prices: Prices) -> str | float:
         "in float32 elements": meeting(world, prices) / 4,
         "rounds cut": meeting_at_rounds(world, prices, int(math.log2(world))),
         "rounds not rounded": meeting_at_rounds(world, prices, math.log2(world)),
+        "ring of whole vectors": meeting_at(world, prices, ring_bytes=2.0),
+        "one alpha a round": meeting_at(world, prices, tree_alphas=1.0),
+        "tree adds twice": meeting_at(world, prices, tree_adds=2.0),
     }
+    if size >= 2**60:
+        return "no end"
     for name, value in known.items():
         if abs(size - value) <= 1 + 1e-9 * value:
             return name
@@ -152,6 +157,23 @@ def meeting_at_rounds(world: int, prices: Prices, rounds: float) -> float:
     start, slope = lines(world, prices)["ring"]
     tree_slope = rounds * (2 * beta + gamma)
     return max(0.0, (start - 2 * rounds * alpha) / (tree_slope - slope)) if tree_slope > slope else 0.0
+
+
+def meeting_at(
+    world: int,
+    prices: Prices,
+    *,
+    ring_bytes: float | None = None,
+    tree_alphas: float = 2.0,
+    tree_adds: float = 1.0,
+) -> float:
+    """As `meeting`, for a ring that sends so many vectors' bytes, or a tree that pays so much in each round."""
+    alpha, beta, gamma = prices
+    rounds = (world - 1).bit_length()
+    slope = 2 * beta + gamma
+    ring = (ring_bytes / 2 if ring_bytes else (world - 1) / world) * slope
+    tree = rounds * (2 * beta + tree_adds * gamma)
+    return max(0.0, (2 * (world - 1) - tree_alphas * rounds) * alpha / (tree - ring)) if tree > ring else 0.0
 
 
 def asked(table: Table, world: int, prices: Prices) -> Iterator[int]:
@@ -200,12 +222,18 @@ def _at_a_border(size: int, world: int, prices: Prices) -> bool:
 
 
 def _shown(table: Table) -> str:
-    message = ", ".join(f"({size:.10g}, {name!r})" for size, name in table[:4])
+    message = ", ".join(f"({_digits(size)}, {name!r})" for size, name in table[:4])
     return f"[{message}{', ...' if len(table) > 4 else ''}]"
 
 
+def _digits(size: float) -> str:
+    return f"{int(size)}" if size < 2**63 and size == int(size) else f"{size:.10g}"
+
+
 def a_network(trial: Trial, world: int, gamma: float) -> Prices:
-    """Prices with which the fastest changes somewhere between 2 KB and 20 MB, at no power of two.
+    """Prices with which the fastest changes somewhere between 2 KB and 20 MB, nearer to the power of two before it.
+
+    A search in powers of two is late there, and a crossing that is rounded to one is early.
 
     gamma: what an added byte costs, as a share of beta.
     """
@@ -215,7 +243,7 @@ def a_network(trial: Trial, world: int, gamma: float) -> Prices:
         prices = alpha, beta, float(f"{beta * gamma:.2e}")
         size = meeting(world, prices)
         above = math.log2(size) % 1 if size > 1 else 0.0
-        if 2e3 < size < 2e7 and 0.2 < above < 0.8:
+        if 2e3 < size < 2e7 and 0.2 < above < 0.45:
             return prices
 
 

@@ -19,6 +19,7 @@ from helpers.labs.allreduce.crossover.exercise import (
     crossover,
     lines,
     meeting,
+    meeting_at,
     meeting_at_rounds,
 )
 from helpers.labs.allreduce.shared.cost_model import seconds, terms
@@ -75,7 +76,7 @@ def always_ring(world: int, alpha: float, beta: float, gamma: float) -> Table:
 @crossover.mistake(breaks=NO_OTHER)
 def compared_at_one_size(world: int, alpha: float, beta: float, gamma: float) -> Table:
     """The tree is named for all sizes, and long vectors are faster by the ring. Perhaps the algorithms
-    were compared at one size. Costs are lines over nbytes, and lines cross.
+    were compared at one size, or the ring was not looked at. Costs are lines over nbytes, and lines cross.
     """
     return [(0, fastest(world, 1, alpha, beta, gamma))]
 
@@ -92,8 +93,8 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
 
 @built.mistake(breaks=WHOLE)
 def scanned_in_powers():
-    """The border is late, at a size that was tried, and the fastest changes before it. Perhaps only powers of two, or of
-    ten, were tried. Two lines meet where their difference is 0: no search is needed.
+    """The border is late: it stands at a round size, and the fastest changes before it. Perhaps only powers of two, or of
+    ten, were tried, or the crossing was rounded up to one. Two lines meet where their difference is 0: no search is needed.
     """
     return scanned([0, *(2**power for power in range(45))])
 
@@ -156,12 +157,15 @@ def wrong_for_two_ranks(world: int, alpha: float, beta: float, gamma: float) -> 
     return [(0, "tree"), (max(16, math.ceil(meeting(world, (alpha, beta, gamma)))), "ring")]
 
 
-@crossover.variant(wrong_for_two_ranks)
-def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+@crossover.mistake(breaks=ENTRIES[1])
+def two_entries_at_the_start(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """With 2 ranks the entry of the ring stands at the size of the entry of the tree: nothing lies between them. Perhaps it
+    is taken for granted that the tree comes first. With 2 or 3 ranks the lines meet at 0, and the ring is named alone.
+    """
     return [(0, "tree"), (math.ceil(meeting(world, (alpha, beta, gamma))), "ring")]
 
 
-@crossover.variant(wrong_for_two_ranks)
+@crossover.variant(two_entries_at_the_start)
 def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return [(0, "tree"), (meeting(world, (alpha, beta, gamma)), "ring")]
 
@@ -202,6 +206,15 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     return [(0, "naive"), (border, "ring")] if border else [(0, "naive")]
 
 
+@crossover.variant(naive_for_short_ones)
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    table = right(world, alpha, beta, gamma)
+    small = math.ceil(alpha / beta)
+    if world > 3 and small < table[-1][0]:
+        return [(0, "naive"), (small, "tree"), table[-1]]
+    return [(0, "naive"), table[-1]] if world > 3 else table
+
+
 @crossover.mistake(breaks=NO_OTHER)
 def names_swapped(world: int, alpha: float, beta: float, gamma: float) -> Table:
     """The ring is named for short vectors, and the tree for long ones. The tree, with few rounds of the
@@ -232,6 +245,56 @@ def in_elements(world: int, alpha: float, beta: float, gamma: float) -> Table:
     beta and gamma speak of bytes, and so does the list.
     """
     return tree_then_ring(meeting(world, (alpha, beta, gamma)) / 4)
+
+
+@crossover.mistake(breaks=WHOLE)
+def in_kilobytes(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """The crossing is a thousandth of what it should be, or 1 / 1024. Perhaps sizes are in KB: the list speaks of bytes."""
+    return tree_then_ring(meeting(world, (alpha, beta, gamma)) / 1024)
+
+
+@crossover.variant(in_kilobytes)
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    return tree_then_ring(meeting(world, (alpha, beta, gamma)) / 1000)
+
+
+@crossover.mistake(breaks=WHOLE)
+def rounded_to_a_power(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """The border is early: it stands at the power of two before the crossing, where the tree is faster still. Perhaps the
+    crossing was rounded, to the nearest power of two or down to one.
+    """
+    size = meeting(world, (alpha, beta, gamma))
+    return [(0, "tree"), (2 ** round(math.log2(max(size, 1))), "ring")] if size else [(0, "ring")]
+
+
+@crossover.variant(rounded_to_a_power)
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    size = meeting(world, (alpha, beta, gamma))
+    return [(0, "tree"), (2 ** int(math.log2(max(size, 1))), "ring")] if size else [(0, "ring")]
+
+
+@crossover.mistake(breaks=NO_OTHER)
+def ring_of_whole_vectors(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """The crossing is where it would be if each rank of the ring sent two whole vectors. Perhaps its bytes were taken as
+    2 * nbytes: it sends world - 1 chunks a phase, each nbytes / world.
+    """
+    return tree_then_ring(meeting_at(world, (alpha, beta, gamma), ring_bytes=2.0) if world > 3 else 0.0)
+
+
+@crossover.mistake(breaks=NO_OTHER)
+def one_alpha_a_round(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """The crossing is where it would be if the tree paid alpha for half of its messages. Perhaps rounds * alpha was
+    taken: as many messages go down as came up.
+    """
+    return tree_then_ring(meeting_at(world, (alpha, beta, gamma), tree_alphas=1.0) if world > 3 else 0.0)
+
+
+@crossover.mistake(breaks=NO_OTHER)
+def tree_adds_twice(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """With gamma the crossing is early: it is where it would be if the tree added on the way down, too. Perhaps gamma
+    stands in both of its phases. On the way down the sum is copied, and nothing is added.
+    """
+    return tree_then_ring(meeting_at(world, (alpha, beta, gamma), tree_adds=2.0) if world > 3 else 0.0)
 
 
 @crossover.mistake(breaks=ENTRIES[1])
@@ -269,6 +332,12 @@ def up_to_instead_of_from(world: int, alpha: float, beta: float, gamma: float) -
     """
     table = right(world, alpha, beta, gamma)
     return [(table[1][0], "tree"), (2**62, "ring")] if len(table) == 2 else [(2**62, "ring")]
+
+
+@crossover.variant(up_to_instead_of_from)
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    table = right(world, alpha, beta, gamma)
+    return [(table[1][0], "tree"), (2**63, "ring")] if len(table) == 2 else table
 
 
 @crossover.variant(up_to_instead_of_from)

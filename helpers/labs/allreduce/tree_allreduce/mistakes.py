@@ -35,6 +35,12 @@ def down(x: Tensor, rank: int, world: int, gap: int) -> None:
             dist.send(x, rank + gap)
 
 
+def children_of(rank: int, world: int) -> list[int]:
+    """Whom this rank receives from in the tree of `up`, in order."""
+    gaps = (1 << bit for bit in range(world.bit_length()))
+    return [rank + gap for gap in gaps if rank % (2 * gap) == 0 and rank + gap < world]
+
+
 def exchanged(x: Tensor, other: int) -> Tensor:
     received = torch.empty_like(x)
     arrives = dist.irecv(received, other)
@@ -219,12 +225,61 @@ def forwards_running_sum(x: Tensor, rank: int, world: int) -> None:
 @tree_allreduce.mistake(breaks="each x becomes the sum over all ranks")
 def mean(x: Tensor, rank: int, world: int) -> None:
     """The result is divided by the number of ranks. What is asked is the sum. Perhaps rank 0 divides
-    before the way down.
+    before the way down, or each rank at the end.
     """
     gap = up(x, rank, world)
     if rank == 0:
         x /= world
     down(x, rank, world, gap)
+
+
+@tree_allreduce.mistake(breaks=contract.ANY_WORLD)
+def counted_twice_around_the_ring(x: Tensor, rank: int, world: int) -> None:
+    """With three ranks one rank's numbers are counted twice. Perhaps each rank sends its running sum to rank + 1, then to
+    rank + 2, + 4, ..., around the ring: where the world is no power of two, the last of these sums overlap.
+    """
+    flat, gap = x.contiguous(), 1
+    while gap < world:
+        received = torch.empty_like(flat)
+        arrives = dist.irecv(received, (rank - gap) % world)
+        sent = dist.isend(flat.clone(), (rank + gap) % world)
+        arrives.wait()
+        sent.wait()
+        flat += received
+        gap *= 2
+    if flat is not x:
+        x.copy_(flat)
+
+
+@tree_allreduce.mistake(breaks=ROUNDS)
+def a_size_before_each_message(x: Tensor, rank: int, world: int) -> None:
+    """The sums are right, and on 4 ranks they take 8 rounds, where the tree takes 4. Perhaps each message is announced by
+    one with its size: x has the same shape on each rank, so nobody has to ask.
+    """
+    flat, size = x.contiguous(), torch.tensor([x.numel()])
+    received, children = torch.empty_like(flat), children_of(rank, world)
+    for child in children:
+        dist.recv(size, child)
+        dist.recv(received, child)
+        flat += received
+    for step in (dist.send, dist.recv) if rank else ():
+        for message in (size, flat):
+            step(message, rank & (rank - 1))
+    for child in reversed(children):
+        for message in (size, flat):
+            dist.send(message, child)
+    if flat is not x:
+        x.copy_(flat)
+
+
+@tree_allreduce.mistake(breaks=PORT)
+def sent_as_float64(x: Tensor, rank: int, world: int) -> None:
+    """The sums are right, and on each rank twice as many bytes go out and come in as in a tree. Perhaps a float32 x is sent
+    as float64: a message has the dtype of x.
+    """
+    flat = x.double()
+    down(flat, rank, world, up(flat, rank, world))
+    x.copy_(flat)
 
 
 @tree_allreduce.mistake(breaks=contract.IN_PLACE)
@@ -410,10 +465,7 @@ def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
     take two buffers in turn.
     """
     flat = x.contiguous()
-    children = [
-        rank + gap for gap in (1 << bit for bit in range(world.bit_length())) if rank % (2 * gap) == 0
-    ]
-    children = [child for child in children if child < world]
+    children = children_of(rank, world)
     received = torch.empty_like(flat)
     arrives = dist.irecv(received, children[0]) if children else None
     for child in children:

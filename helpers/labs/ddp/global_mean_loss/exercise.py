@@ -51,10 +51,10 @@ class Outcome:
 
 
 class Batch:
-    """Samples of each rank, and one parameter. counts: by rank."""
+    """Samples of each rank, and one parameter. counts: by rank. dtype: of the loss_sum that an answer gets."""
 
-    def __init__(self, trial: Trial, counts: Sequence[int]) -> None:
-        self.counts = tuple(counts)
+    def __init__(self, trial: Trial, counts: Sequence[int], dtype: torch.dtype = torch.float64) -> None:
+        self.counts, self.dtype = tuple(counts), dtype
         self.start = torch.randn(3, generator=trial.generator, dtype=torch.float64)
         self.xs = [
             torch.randn(count, 3, generator=trial.generator, dtype=torch.float64) + rank
@@ -75,7 +75,7 @@ class Batch:
         """Calls the answer on this rank, and backward() on what it gives."""
         rank = dist.get_rank()
         param = self.start.clone().requires_grad_()
-        loss_sum = self.loss_sum(param, rank)
+        loss_sum = self.loss_sum(param, rank).to(self.dtype)
         loss_sum.retain_grad()
         before = loss_sum.item()
         got = answer(loss_sum, self.counts[rank], group)
@@ -160,10 +160,15 @@ def _rounded(value: float | None) -> float | None:
 
 
 def run_on(
-    answer: Answer, trial: Trial, counts: Sequence[int], *, how: str = "late"
+    answer: Answer,
+    trial: Trial,
+    counts: Sequence[int],
+    *,
+    how: str = "late",
+    dtype: torch.dtype = torch.float64,
 ) -> tuple[Batch, list[Outcome]]:
-    batch = Batch(trial, counts)
-    trial.given(described(counts))
+    batch = Batch(trial, counts, dtype)
+    trial.given(described(counts) + ("; loss_sum is float32" if dtype is torch.float32 else ""))
     return batch, on_ranks(trial, lambda: batch.outcome(answer), ranks=len(counts), delivery=how).results
 
 
@@ -204,7 +209,7 @@ def without_samples(answer: Answer, trial: Trial) -> None:
 )
 def thousands(answer: Answer, trial: Trial) -> None:
     counts = (2049, 7, 40_001)  # not one of the larger two is a number of float16, and 40,001 none of int16
-    batch, found = run_on(answer, trial, counts)
+    batch, found = run_on(answer, trial, counts, dtype=torch.float32)
     judged(trial, batch, found, range(3))
 
 

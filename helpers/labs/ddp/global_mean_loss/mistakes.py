@@ -348,7 +348,7 @@ def empty_ranks_left_out_of_world(loss_sum: Tensor, count: int, group: Any = Non
 )
 def count_not_waited_for(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     """The total is this rank's own count: nothing of the others has arrived. Perhaps an all-reduce with
-    async_op=True was begun, and its `work.wait()` is missing.
+    async_op=True was begun, and its `work.wait()` is missing, or comes when the total has been read.
     """
     total = torch.tensor(count)
     dist.all_reduce(total, group=group, async_op=True)
@@ -407,3 +407,63 @@ def scaled_in_place(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     multiplied in place.
     """
     return loss_sum.mul_(size_of(group) / total_of(count, group))
+
+
+FIRST = "A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples."
+
+
+@global_mean_loss.mistake(breaks="The result is a tensor without dimensions.")
+def result_with_a_dimension(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """The result is a tensor of shape (1,), and one without dimensions is asked for. Perhaps the total is
+    `torch.tensor([count])`, and its shape stays: `total.item()` is a number.
+    """
+    total = torch.tensor([count])
+    dist.all_reduce(total, group=group)
+    return loss_sum * size_of(group) / total
+
+
+@global_mean_loss.mistake(breaks=FIRST)
+def whole_mean_count(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """With 10 samples on 3 ranks each loss is divided by 3, and 10 / 3 is right. Perhaps the mean number of samples
+    on a rank is taken with `//`, which leaves out what is behind the point.
+    """
+    return loss_sum / (total_of(count, group) // size_of(group))
+
+
+@global_mean_loss.mistake(breaks=FIRST)
+def divided_by_world(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """The factor is 1 / (all samples times ranks): the gradient is too small by the square of the number of ranks. Perhaps
+    the mean over the ranks is taken here, too: DDP takes it, so the loss has to be multiplied by world.
+    """
+    return loss_sum / (total_of(count, group) * size_of(group))
+
+
+@global_mean_loss.mistake(breaks=FIRST)
+def sum_taken_for_a_mean(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """On each rank the factor is too large by the number of its own samples. Perhaps loss_sum is taken for a mean: it
+    is the sum already.
+    """
+    return loss_sum * count * size_of(group) / total_of(count, group)
+
+
+@global_mean_loss.mistake(breaks=FIRST)
+def total_on_rank_0_only(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """Rank 0 has the right factor, and the others divide by their own count. Perhaps the counts are sent to rank 0
+    alone, as `dist.reduce` does: every rank needs the total.
+    """
+    total = torch.tensor(count)
+    dist.reduce(total, group=group, group_dst=0)
+    return loss_sum * (size_of(group) / max(total.item(), 1))
+
+
+@global_mean_loss.mistake(
+    breaks="The mean over the ranks of the results is the mean loss of the joined batch."
+)
+def value_is_the_sum(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """The gradient is right, and the value that comes back is loss_sum as it was given: what is logged is not what is
+    trained. Perhaps only the gradient is scaled, in a hook.
+    """
+    factor = size_of(group) / total_of(count, group)
+    result = loss_sum * 1
+    result.register_hook(lambda grad: grad * factor)
+    return result

@@ -86,12 +86,15 @@ def unequal_shards(answer: Answer, trial: Trial) -> None:
 
 
 @sync_batch_norm.property(
-    "and of images: one mean and variance for each channel",
+    "and of images, sequences and volumes: one mean and variance for each channel",
     asks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch.",
 )
 def images(answer: Answer, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float32):
         joined = Joined(trial, (2, 1, 3), rest=(2, 3), dtype=dtype)
+        compare(trial, joined, on_shards(answer, trial, joined), "y", "y", joined.y)
+    for rest in ((4,), (2, 1, 3)):
+        joined = Joined(trial, (2, 1, 3), rest=rest)
         compare(trial, joined, on_shards(answer, trial, joined), "y", "y", joined.y)
 
 

@@ -17,6 +17,7 @@ from helpers.ranks.in_threads import Event, Run, note
 
 Answer = Callable[..., tuple[Tensor, Tensor, Tensor, Any]]
 BYTES = 8  # of a number: everything here is float64
+CHANGED = "right but for x, which was changed"
 PROGRESS = {"sent", "received", "waited"}  # ends of requests, which are in the log already
 
 
@@ -90,7 +91,7 @@ class Joined:
         y.backward(self.upstream[place].clone())
         found = Seen("", y.detach().clone(), mean.detach().clone(), var.detach().clone(), _number(count))
         if not torch.equal(x.detach(), self.xs[place]):
-            return Seen("right but for x, which was changed")
+            return Seen(CHANGED)
         found.grad_x, found.grad_weight, found.grad_bias = x.grad, weight.grad, bias.grad
         return found
 
@@ -153,7 +154,7 @@ def _right_kind(trial: Trial, run: Run) -> None:
         trial.true(
             not seen.problem,
             f"What rank {rank} gets is {seen.problem}.",
-            expected="(y, mean, var, count)",
+            expected="(y, mean, var, count)" + (", and x as before" if seen.problem == CHANGED else ""),
             got=seen.problem,
             observed=[each.problem for each in run.results],
         )

@@ -27,6 +27,7 @@ from helpers.labs.ddp.sync_batch_norm.right import (
 )
 
 built = sync_batch_norm.bank(returned)
+Y = "y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
 
 
 def _variances_averaged(x: Tensor, group: Any) -> Statistics:
@@ -35,9 +36,7 @@ def _variances_averaged(x: Tensor, group: Any) -> Statistics:
     return (share * means).sum(0), (share * variances).sum(0), counts.sum()
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def variances_averaged():
     """The variances of the ranks are averaged. What is missing is how far their means lie apart: add (mean_r
     - mean) ** 2.
@@ -75,9 +74,7 @@ def _unweighted_mean_only(x: Tensor, group: Any) -> Statistics:
     return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def unweighted_means():
     """The ranks' means are averaged as if all shards were equally long. A rank with one sample counts as much
     as one with a hundred: weight by count.
@@ -97,9 +94,7 @@ def _unbiased_rows(x: Tensor, group: Any) -> Statistics:
     return mean, (share * (variances + (means - mean) ** 2)).sum(0), counts.sum()
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def unbiased_variances_merged():
     """The ranks' variances are divided by count - 1 before they are merged: too large for several samples,
     NaN for one. Merge those with correction=0.
@@ -147,9 +142,7 @@ def _plain_batch_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group
     return batch_norm(x, mean, var, weight, bias, True, 1.0, eps), mean, var, x.numel() // x.shape[1]
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def own_shard_only():
     """Each rank normalises with the statistics of its own shard: BatchNorm as it is under DDP, where nothing
     is joined.
@@ -208,25 +201,19 @@ def default_group():
     return lambda x, weight, bias, eps, group=None: normaliser()(x, weight, bias, eps, None)
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def eps_outside_of_the_root():
     """eps is added to the standard deviation. BatchNorm adds it to the variance, under the root."""
     return normaliser(invstd_of=lambda var, eps: 1 / (var.sqrt() + eps))
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def eps_forgotten():
     """eps is nowhere: a channel that is constant divides by zero."""
     return normaliser(invstd_of=lambda var, eps: var.rsqrt())
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def weight_and_bias_forgotten():
     """y is normalised, but weight and bias are not applied."""
     return normaliser(affine=lambda normal, weight, bias: normal.clone())
@@ -528,9 +515,7 @@ def x_overwritten():
     return answer
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def float64_only():
     """For x in float32 y has a different dtype, or no digits of its own. Perhaps the arithmetic is done in float64, and
     its result comes back so: y has the dtype of x.
@@ -546,9 +531,7 @@ def _rows_of_channels(x: Tensor, group: Any) -> Statistics:
     return joined(x.reshape(-1, x.shape[1]), group)
 
 
-@built.mistake(
-    breaks="y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
-)
+@built.mistake(breaks=Y)
 def channels_mixed():
     """For (N, C) all is right, and for images the statistics are those of mixed channels. Perhaps by x.reshape(-1, C), which
     cuts the numbers as they lie in memory: bring the channels to the end first, or name the dimensions in the mean.
@@ -564,3 +547,42 @@ def default_group_in_the_backward():
     return normaliser(
         sums_of=lambda grad_bias, grad_weight, group: sums_over_ranks(grad_bias, grad_weight, None)
     )
+
+
+def _nan_rows(x: Tensor, group: Any) -> Statistics:
+    values = x.numel() // x.shape[1]
+    var, mean = torch.var_mean(x, others(x))
+    own = torch.cat([mean, var * (values - 1), x.new_tensor([values])])
+    means, squares, counts = gathered(own, group).split([x.shape[1], x.shape[1], 1], 1)
+    mean = (counts * means).sum(0) / counts.sum()
+    return mean, (squares + counts * (means - mean) ** 2).sum(0) / counts.sum(), counts.sum()
+
+
+@built.mistake(breaks=Y)
+def nan_for_one_sample():
+    """Right while each rank has two samples or more, and NaN on all ranks where one has a single sample. Perhaps its variance
+    is divided by count - 1: that is 0 / 0, and stays NaN if it is multiplied by 0. With correction=0 it is 0.
+    """
+    return normaliser(statistics=_nan_rows)
+
+
+def _own_running(x: Tensor, weight: Tensor, bias: Tensor, eps: float, group: Any = None) -> Any:
+    y, _, _, count = normaliser()(x, weight, bias, eps, group)
+    own = x.detach()
+    return y, own.mean(others(x)), own.var(others(x)), count
+
+
+@built.mistake(
+    breaks="mean and var, (C,), are those of the joined batch, as running_mean and running_var take them: var is divided by count - 1."
+)
+def own_running_statistics():
+    """y is right, and mean is that of this rank's own samples. Perhaps what was worked out for this shard is returned: the
+    running statistics of the ranks then run apart.
+    """
+    return _own_running
+
+
+@built.mistake(breaks=Y)
+def eps_of_its_own():
+    """y is made with an eps of 1e-5, whatever eps says. Perhaps it is written as a number: it is an argument."""
+    return normaliser(invstd_of=lambda var, eps: (var + 1e-5).rsqrt())

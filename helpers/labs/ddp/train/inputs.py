@@ -103,7 +103,8 @@ def reference(seed: int, epochs: int, ranks: int) -> list[tuple[list[Place], lis
 
 @dataclass
 class Watch:
-    """What is done to the file at path. renames: the rank of each new file that took its place.
+    """What is done to the file at path. renames: the rank of each new file that took its place; done: the steps
+    that rank 0 had begun by then, as `steps` tells.
 
     writers: the rank of each file that was opened in the folder of path, to be written.
     kill_at: the rename, counted from 0, before which the process is killed. slow: the other ranks go as far as they
@@ -113,13 +114,16 @@ class Watch:
     path: Path
     kill_at: int | None = None
     slow: bool = False
+    steps: Callable[[], int] = lambda: 0
     renames: list[int] = field(default_factory=list)
+    done: list[int] = field(default_factory=list)
     writers: list[int] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def saw(self, event: str, args: tuple[Any, ...]) -> None:
         if event == "os.rename" and self.is_path(args[1]):
             self.renames.append(dist.get_rank())
+            self.done.append(self.steps())
             if self.kill_at == len(self.renames) - 1:
                 raise Killed
             for _ in range(20 if self.slow and not self.renames[-1] else 0):

@@ -335,3 +335,28 @@ class AFileForEachRank(Trainer):
     def save(self, ckpt: Path, job: Job, epoch: int) -> None:
         super().save(ckpt, job, epoch)
         torch.save(torch.get_rng_state(), ckpt.with_name(f"{ckpt.name}.rank{dist.get_rank()}"))
+
+
+@trainers.mistake(
+    breaks="with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout)"
+)
+class DrawsAfterLoading(Trainer):
+    """After a restart a generator is further on than in a run that nothing interrupted. Perhaps something draws from it
+    when it has its state: `iter(job.loader)` draws a seed each time, also to look at a batch, or to pass over an epoch.
+    """
+
+    def load(self, ckpt: Path, job: Job) -> int:
+        done = super().load(ckpt, job)
+        next(iter(job.loader))
+        return done
+
+
+@trainers.mistake(breaks="If all epochs are done, train only loads.")
+class SavesWhenDone(Trainer):
+    """With all epochs done nothing is trained, and a file is written all the same. Perhaps a save stands after the loop: the
+    one after the last epoch has written that file already.
+    """
+
+    def __call__(self, ckpt: Path, job: Job, epochs: int) -> None:
+        super().__call__(ckpt, job, epochs)
+        self.save(Path(ckpt), job, epochs - 1)

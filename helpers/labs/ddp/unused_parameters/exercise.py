@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -87,7 +89,7 @@ def users_only(inputs: Inputs) -> Kinds:
     ]
 
 
-def taking(*orders: tuple[int, ...]) -> dict:
+def taking(*orders: Sequence[int]) -> dict:
     """Arguments of a Inputs in which rank r computes the layers orders[r], side by side."""
     return {"how": lambda rank, step: {"order": orders[rank], "side_by_side": True}}
 
@@ -101,11 +103,13 @@ def taking(*orders: tuple[int, ...]) -> dict:
     ),
 )
 def rank_0_alone(answer: type, trial: Trial) -> None:
-    trial.given(
-        "weights of (3, 5, 2, 6) numbers, each a bucket of its own; 3 ranks, of which rank 0 does not use weight 2"
-    )
-    inputs = Inputs(trial, (3, 5, 2, 6), **taking((0, 1, 3), (0, 1, 2, 3), (0, 1, 2, 3)))
-    one_backward(answer, trial, inputs, 1)
+    for unused in (2, 0, 3):  # in between, in the last bucket, in the first
+        trial.given(
+            "weights of (3, 5, 2, 6) numbers, each a bucket of its own; 3 ranks, of which rank 0 does not use weight "
+            f"{unused}"
+        )
+        used = tuple(i for i in range(4) if i != unused)
+        one_backward(answer, trial, Inputs(trial, (3, 5, 2, 6), **taking(used, range(4), range(4))), 1)
 
 
 @unused_parameters.property(
@@ -174,7 +178,37 @@ def changing(answer: type, trial: Trial) -> None:
     run = on_each(trial, answer, steps, ranks=3)
     for step in range(4):
         found = [by_step[step] for by_step in run.results]
-        inputs.same(trial, found, step, when=f"After the backward of step {step + 1} of 4", none_is_zero=True)
+        inputs.same(
+            trial,
+            found,
+            step,
+            when=f"After the backward of step {step + 1} of 4",
+            more=lambda rank, step=step: left_in_buckets(inputs, step),
+            none_is_zero=True,
+        )
+
+
+STALE = "not the mean: where a rank did not use it, what the step before left in the bucket was added, and not zero"
+
+
+def left_in_buckets(inputs: Inputs, step: int) -> Kinds:
+    """The gradients if a rank sends the last mean for what it does not use, or its own gradient of the last step."""
+    if step == 0:
+        return []
+    found, ranks = inputs.mean(0), range(inputs.ranks)
+    before = [inputs.own(step - 1, rank) for rank in ranks]
+    for at in range(1, step + 1):
+        own = [inputs.own(at, rank) for rank in ranks]
+        found = [
+            sum(own[r][i] if own[r][i].any() else found[i] for r in ranks) / inputs.ranks
+            for i in range(len(found))
+        ]
+    own = [inputs.own(step, rank) for rank in ranks]
+    single = [
+        sum(own[r][i] if own[r][i].any() else before[r][i] for r in ranks) / inputs.ranks
+        for i in range(len(found))
+    ]
+    return [(STALE, found), (STALE, single)]
 
 
 @unused_parameters.property(

@@ -369,3 +369,32 @@ class FrozenNumbersSent(Forgiving):
         for param in self.module.parameters():
             if not param.requires_grad:
                 dist.all_reduce(torch.zeros_like(param))
+
+
+@unused_parameters.mistake(
+    breaks="A trainable parameter without a gradient in this backward counts as ready, with the gradient zero."
+)
+class LastStepSentAgain(Forgiving):
+    """The first step is right. In the next a rank that does not use a parameter sends what the step before left in the
+    bucket. Perhaps the parameter is only marked as ready, and nothing is written into its place: zeros belong there.
+    """
+
+    def fill(self, param: nn.Parameter) -> None:
+        super().fill(param)
+        if not bool(param.grad.any()) and param in self.__dict__.get("left", {}):
+            param.grad = self.left[param].clone()
+
+    def unpack(self, bucket: Group, flat: Tensor) -> None:
+        super().unpack(bucket, flat)
+        self.__dict__.setdefault("left", {}).update({param: param.grad.clone() for param in bucket})
+
+
+@unused_parameters.mistake(breaks="train() and eval() make no difference.")
+class NothingSentInEval(Forgiving):
+    """After a backward in eval() each rank holds its own gradient: nothing was exchanged. Perhaps the hooks return where
+    self.training is False. eval() turns off dropout, not the training of a model with frozen statistics.
+    """
+
+    def arrived(self, param: nn.Parameter) -> None:
+        if self.training:
+            super().arrived(param)

@@ -95,8 +95,8 @@ class ScaleInDouble(Pieces):
 
 @mini_grad_scaler.mistake(breaks=FLOAT32)
 class InitScaleNotRounded(Pieces):
-    """After the first loss the scale is init_scale as it was given, and no float32 number. Perhaps only a product is
-    rounded: get_scale() and state_dict() tell a different number than torch's.
+    """After the first loss the scale is init_scale as it was given, and no float32 number: get_scale() tells a different
+    number than torch's. Perhaps only a product is rounded, or nothing at all.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -116,3 +116,16 @@ class DividesByTheScale(Pieces):
     def divide(self, optimizer: Optimizer, grads: list[Tensor]) -> None:
         for grad in grads:
             grad.div_(self.now)
+
+
+@mini_grad_scaler.mistake(breaks=INVERSE)
+class InverseNotRounded(Pieces):
+    """float64 gradients are multiplied by the inverse in double, which no float32 holds: they differ from torch's in
+    half of their digits. Perhaps it is a Python number, and never rounded. Beside a float32 gradient nothing is seen of
+    it, since torch makes float32 of it there.
+    """
+
+    def divide(self, optimizer: Optimizer, grads: list[Tensor]) -> None:
+        inverse = 1.0 / self.now.item()
+        for grad in grads:
+            grad.mul_(inverse)

@@ -18,6 +18,7 @@ from helpers.labs.streams.mini_grad_scaler.exercise import (
     LEFT,
     LOOKS,
     MOVES,
+    NO_LOSS,
     OFF,
     OPTIMIZERS,
     SCALED,
@@ -264,7 +265,7 @@ class FoundForTheClass(Pieces):
 @mini_grad_scaler.mistake(breaks=BESIDE)
 class ScaledBesideInf(Pieces):
     """Beside an inf some gradients keep their scale, and whoever logs them reads numbers that are too large. Perhaps
-    unscale_ returns as soon as it has found one, or passes over the gradient that holds it.
+    nothing is multiplied where one was found, or the gradient that holds it is passed over.
     """
 
     def divide(self, optimizer: Optimizer, grads: list[Tensor]) -> None:
@@ -288,6 +289,50 @@ class OneBeforeTheFirstLoss(Pieces):
 
     def get_scale(self) -> float:
         return super().get_scale() if self.used else 1.0
+
+
+@mini_grad_scaler.variant(OneBeforeTheFirstLoss)
+class _ZeroBeforeTheFirstLoss(Pieces):
+    def get_scale(self) -> float:
+        return super().get_scale() if self.used else 0.0
+
+
+@mini_grad_scaler.mistake(breaks=STEP)
+class FalseForASkippedStep(Pieces):
+    """A skipped step returns False, where None is asked for: torch's scaler gives None. Perhaps it is to say that no step
+    was taken.
+    """
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        result = super().step(optimizer, *args, **kwargs)
+        return False if self.enabled and self.skips(optimizer) else result
+
+
+@mini_grad_scaler.mistake(breaks=NO_LOSS)
+class StepsWithoutALoss(Pieces):
+    """unscale_ is refused where no loss was scaled, and step is not: scale(loss).backward() was forgotten, and nothing tells
+    of it. Perhaps step calls optimizer.step there, as if the scaler were not enabled.
+    """
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        return super().step(optimizer, *args, **kwargs) if self.used else optimizer.step(*args, **kwargs)
+
+
+@mini_grad_scaler.mistake(breaks=MOVES)
+class UpdatedByStep(Pieces):
+    """The scale moves as if update() were called twice in each iteration: the second time it finds nothing bad. Perhaps
+    step calls update(), too, as other libraries do.
+    """
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        result = super().step(optimizer, *args, **kwargs)
+        if self.enabled:
+            self.move()
+            self.clear()
+        return result
+
+    def require_found(self) -> None:
+        pass
 
 
 @mini_grad_scaler.mistake(breaks=TWICE)

@@ -236,29 +236,36 @@ def rounds_the_product(answer: Answer, trial: Trial) -> None:
     after=(*SOUND, refuses, stays_finite, rounds_the_product),
 )
 def multiplies_by_the_inverse(answer: Answer, trial: Trial) -> None:
+    # torch makes float32 of a Python number beside a float32 gradient: only a float64 one shows an inverse in double.
+    for dtype in (torch.float32, torch.float64):
+        require_the_inverse(answer, trial, dtype)
+
+
+def require_the_inverse(answer: Answer, trial: Trial, dtype: torch.dtype) -> None:
     start = 333.25  # a float32 number, and no power of two
-    scaler, optimizer = answer(start, 2.0, 0.5, 9), optimizer_of(trial, (40,), (8, 9))
-    trial.given(f"init_scale {start:.6g}: scale, backward, unscale_")
+    kind = str(dtype).removeprefix("torch.")
+    scaler, optimizer = answer(start, 2.0, 0.5, 9), optimizer_of(trial, (40,), (8, 9), dtype=dtype)
+    trial.given(f"init_scale {start:.6g}, {kind} parameters: scale, backward, unscale_")
     scaler.scale(LOSS)
     for param in parameters(optimizer):
-        param.grad = torch.randn(param.shape, generator=trial.generator)
+        param.grad = torch.randn(param.shape, generator=trial.generator).to(dtype)
     before: list[Tensor] = gradients(optimizer)  # type: ignore[assignment]
     scaler.unscale_(optimizer)
     scale = float(np.float32(start))
     ways = {
         "times the inverse": [grad * float(np.float32(1 / scale)) for grad in before],
         "divided by the scale": [grad / scale for grad in before],
-        "times the inverse in double": [(grad.double() * (1 / scale)).float() for grad in before],
+        "times the inverse in double": [(grad.double() * (1 / scale)).to(dtype) for grad in before],
     }
     got = gradients(optimizer)
     how = next((way for way, row in ways.items() if all(map(same_bits, got, row))), "otherwise")
     trial.true(
         how == "times the inverse",
-        "The gradients differ from torch's in the last bit. The inverse is computed once, in double, and rounded to "
-        "float32; each gradient is multiplied by it.",
-        expected="times the inverse",
-        got=how,
-        observed=("inverse", how),
+        f"The {kind} gradients differ from torch's in the last bits. The inverse is computed once, in double, and rounded "
+        "to float32; each gradient is multiplied by it.",
+        expected=f"times {float(np.float32(1 / scale))!r}, the inverse as float32 holds it",
+        got=f"times {1 / scale!r}, the inverse in double" if how == "times the inverse in double" else how,
+        observed=("inverse", kind, how),
     )
 
 
