@@ -33,7 +33,7 @@ PADDING = "What stands in the padding has no effect, also where it is NaN or inf
 SHOWN = "A NaN in a row that counts is not hidden."
 GRADIENT = "The gradient is finite, and 0 in the padding."
 LEFT = "The arguments are left as they are."
-NEAR = 1e-5  # an eps of 1e-6 or less in the denominator is fine
+NEAR = 1.5e-6  # an eps of 1e-6 or less in the denominator is fine: digits behind the sixth are not checked
 
 
 def wanted(x: Tensor, mask: Tensor) -> Tensor:
@@ -57,7 +57,19 @@ def _compared(answer: Any, trial: Trial, kept: list[int], length: int, width: in
     trial.arguments_stay(LEFT)
     got, want = trial.call(answer, x, mask), wanted(x, mask)
     same_dtype(trial, got, want, "The means")
-    trial.equal(got, want, "The means", rtol=NEAR, atol=1e-7)
+    observed = "a little added to the counts" if _added(got, want, mask) else None
+    trial.equal(got, want, "The means", rtol=NEAR, atol=1e-9, observed=observed)
+
+
+def _added(got: Any, want: Tensor, mask: Tensor) -> bool:
+    """Whether each sum was divided by its count and one small number more."""
+    some = mask.any(1)
+    if not isinstance(got, Tensor) or got.shape != want.shape:
+        return False
+    counts = mask[some].sum(1, keepdim=True)
+    more = counts * want[some] / got[some].double() - counts
+    first = float(more.flatten()[0].detach())
+    return 0 < first < 0.5 and bool(torch.allclose(more, torch.full_like(more, first), rtol=0.01, atol=0))
 
 
 @repair_masked_mean.property("where all rows count, their mean", asks=(MEAN, LEFT))

@@ -235,3 +235,16 @@ def float32_comes_out(x: Tensor, mask: Tensor) -> Tensor:
 def axis_kept(x: Tensor, mask: Tensor) -> Tensor:
     """The means have an axis of length 1 where the rows were. Perhaps keepdim=True keeps it."""
     return right(x, mask).unsqueeze(1)
+
+
+@repair_masked_mean.mistake(breaks=MEAN)
+def little_added_to_the_count(x: Tensor, mask: Tensor) -> Tensor:
+    """Every mean is a little too small: its sum is divided by the count and a small number more. Perhaps that number is
+    to avoid 0 / 0: clamp(min=1) does, and changes no other mean.
+    """
+    return filled(x, mask).sum(1) / (mask.sum(1, keepdim=True) + 1e-5)
+
+
+@repair_masked_mean.variant(little_added_to_the_count)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return filled(x, mask).sum(1) / (mask.sum(1, keepdim=True) + 1e-3)

@@ -32,7 +32,7 @@ FINITE = "with finite first and second derivatives everywhere, also where x is 0
 SHAPE = "Returns a tensor without `dim`"
 AWAY = "Away from 0 it is `x.norm(dim=dim)` to the last digits"
 SLOPES = "and so are its first and second derivatives."
-ZEROS = "A row of zeros has norm 0 and gradient 0."
+ZEROS = "With eps = 0 a row of zeros has norm 0 and gradient 0."
 EPS = "eps: a norm of eps or less may come out as any number from 0 to eps."
 HOOK = "No hook is left on x."
 Answer = Callable[..., Tensor]
