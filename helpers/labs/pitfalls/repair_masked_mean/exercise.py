@@ -140,12 +140,20 @@ def gradient(answer: Any, trial: Trial) -> None:
         x = (x if name == "numbers" else x.masked_fill(~mask.unsqueeze(-1), float(name))).requires_grad_()
         own = x.detach().clone().requires_grad_()
         trial.given(
-            f"x that requires grad, with {name} in the padding; the mask keeps [2, 0, 3] of 3 rows; random numbers come in"
+            f"x that requires grad, with {name} in the padding; the mask keeps [2, 0, 3] of 3 rows; the means get a random gradient"
         )
         got = trial.call(answer, x, mask)
         has_graph(trial, got, "The rows of x")
         (grad,) = torch.autograd.grad(got, x, c, allow_unused=True)
         (want,) = torch.autograd.grad(wanted(own, mask), own, c)
+        lost = grad.isnan().any(-1) if isinstance(grad, Tensor) else torch.zeros_like(mask)
+        trial.true(
+            not lost.any(),
+            "The gradient of x holds NaN.",
+            expected="finite numbers, and 0 where the mask is False",
+            got=f"NaN in the rows [sequence, row] {lost.nonzero().tolist()}; the mask keeps {mask.nonzero().tolist()}",
+            observed=("NaN", bool((lost & mask).any()), bool((lost & ~mask).any())),
+        )
         trial.equal(grad, want, "The gradient of x", rtol=NEAR, atol=1e-7)
 
 

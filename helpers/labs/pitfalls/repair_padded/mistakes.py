@@ -75,7 +75,7 @@ def _(rows: list[Tensor], value: float) -> Padded:
 @repair_padded.mistake(breaks=DTYPE)
 def default_dtype(rows: list[Tensor], value: float) -> Padded:
     """The batch is float32, whatever the rows are: float64 loses half of its digits. Perhaps torch.zeros,
-    torch.empty or full with a float made it: they have the default dtype.
+    torch.empty, full with a float, or torch.tensor of floats made it: they have the default dtype.
     """
     batch = torch.full((len(rows), max(map(len, rows))), float(value))
     for place, row in enumerate(rows):
@@ -144,7 +144,7 @@ def _(rows: list[Tensor], value: float) -> Padded:
 
 @repair_padded.mistake(breaks=LENGTHS)
 def lengths_in_a_list(rows: list[Tensor], value: float) -> Padded:
-    """The lengths are a list, which cannot be indexed with, compared or moved to a device like a tensor."""
+    """The lengths are a list: it cannot be compared number by number, or moved to a device, as a tensor can."""
     return filled(rows, value), [len(row) for row in rows]
 
 

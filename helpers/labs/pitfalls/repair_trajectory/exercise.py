@@ -31,6 +31,9 @@ repair_trajectory = Exercise(
 POSITIONS = "The positions start + velocity, start + 2 · velocity, ..., one for each step."
 LIST = "a new list in each call."
 MEMORY = "Each tensor has memory of its own."
+LARGE = (
+    1000  # a velocity that is added to start and subtracted again does not leave its last digits as they were
+)
 GRAPH = "None has a graph."
 LEFT = "start and velocity are left as they are."
 
@@ -76,7 +79,7 @@ def positions(answer: Any, trial: Trial) -> None:
         trial.true(
             any(item.shape != got[0].shape or not torch.equal(item, got[0]) for item in got[1:]),
             "All entries of the list hold the same numbers"
-            + (": they are one tensor, which was appended 4 times." if got[0] is got[-1] else "."),
+            + (": they are one tensor, which stands there 4 times." if got[0] is got[-1] else "."),
             expected="4 positions",
             got="1 position, 4 times",
             observed=("one position", torch.allclose(got[0].to(want[-1].dtype), want[-1])),
@@ -88,19 +91,31 @@ def positions(answer: Any, trial: Trial) -> None:
     "a start that is a column of a matrix is left as it is, and so is velocity", asks=LEFT
 )
 def column(answer: Any, trial: Trial) -> None:
-    matrix, velocity = drawn(trial, 3, 2), drawn(trial, 3)
+    matrix, velocity = drawn(trial, 3, 2), LARGE * drawn(trial, 3)
     trial.given("start = matrix[:, 1], of shape (3,) and not contiguous; steps = 3")
     _unchanged(answer, trial, matrix[:, 1], velocity, 3)
 
 
 @repair_trajectory.property("so are a start and a velocity that are contiguous", asks=LEFT)
 def arguments(answer: Any, trial: Trial) -> None:
-    start, velocity = drawn(trial, 3), drawn(trial, 3)
+    start, velocity = drawn(trial, 3), LARGE * drawn(trial, 3)
     for steps in (3, 1):
         trial.given(f"start and velocity of shape (3,), steps = {steps}")
         _unchanged(answer, trial, start, velocity, steps)
     trial.given("start and velocity of shape (3,) that require grad, steps = 2")
     _unchanged(answer, trial, start.requires_grad_(), velocity.requires_grad_(), 2)
+
+
+def _held(now: Tensor, before: Tensor, velocity: Tensor, steps: int) -> str:
+    """What start holds after the call."""
+    if now.shape != before.shape:
+        return "a different shape"
+    known = {
+        "as before": torch.equal(now, before),
+        "nearly as before": torch.allclose(now, before, rtol=1e-6),
+        "the last position": torch.allclose(now, before + steps * velocity),
+    }
+    return next((name for name, holds in known.items() if holds), "other numbers")
 
 
 def _unchanged(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps: int) -> None:
@@ -117,7 +132,7 @@ def _unchanged(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps
         f"After the call {' and '.join(changed)} holds other numbers: the caller's tensor was edited.",
         expected="arguments as they were",
         got="edited",
-        observed=changed,
+        observed=(changed, _held(start.detach(), before[0], velocity.detach(), steps)),
     )
     other = [
         f"{name}.requires_grad is {now.requires_grad}, and was {was}"

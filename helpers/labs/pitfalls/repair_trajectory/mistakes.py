@@ -271,3 +271,18 @@ def positions_of_before(start: Tensor, velocity: Tensor, steps: int) -> list[Ten
 @repair_trajectory.variant(positions_of_before)
 def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     return [position.clone() for position in _kept(start, velocity, steps)]
+
+
+@repair_trajectory.mistake(breaks=LEFT)
+@torch.no_grad()
+def edited_and_put_back(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """After the call start differs from before in its last digits. Perhaps it was moved in place, and moved back at the
+    end: rounding does not give the old numbers back. Compute new tensors.
+    """
+    path = []
+    for _ in range(steps):
+        start += velocity
+        path.append(start.clone())
+    for _ in range(steps):
+        start -= velocity
+    return path
