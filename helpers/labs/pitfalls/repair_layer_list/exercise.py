@@ -138,12 +138,15 @@ def twice(answer: Any, trial: Trial) -> None:
 def own_start(answer: Any, trial: Trial) -> None:
     weights = [linear.weight for linear in _linears(_built(answer, trial))]
     alike = sum(torch.equal(weight, weights[0]) for weight in weights[1:])
+    one = alike > 0 and len({id(weight) for weight in weights}) == len(weights) - alike
     trial.true(
         alike == 0,
-        "The layers are different objects with the same first weights.",
+        "The layers are different objects with one and the same Parameter as weight."
+        if one
+        else "The layers are different objects with the same first weights.",
         expected="layers that were drawn one by one",
-        got=f"{alike + 1} of {len(weights)} with the same weights",
-        observed=("alike", alike),
+        got=f"{alike + 1} of {len(weights)} with the same {'Parameter' if one else 'weights'}",
+        observed=("one Parameter" if one else "alike", alike),
     )
 
 
@@ -243,6 +246,12 @@ def values(answer: Any, trial: Trial) -> None:
     trial.equal(got, want, "The result", rtol=1e-4, atol=1e-5, observed=_kind(got, want, module, x))
 
 
+def _before_last(linears: list[nn.Linear], x: Tensor) -> Tensor:
+    for linear in linears[:-1]:
+        x = linear(x).relu()
+    return x
+
+
 def _kind(got: Any, want: Tensor, module: nn.Module, x: Tensor) -> str:
     """Which of the steps is a different one."""
     first = _others(module)[0]
@@ -257,7 +266,14 @@ def _kind(got: Any, want: Tensor, module: nn.Module, x: Tensor) -> str:
     for linear in linears:
         before, within = linear(before).relu(), linear(within).relu() * first
         again = linears[0](again).relu()
+    added, relu_first = x, x
+    for linear in linears:
+        added, relu_first = added + linear(added).relu(), linear(relu_first.relu())
+    last = linears[-1](_before_last(linears, x))
     known = {
+        "the input of each layer added": added * first,
+        "relu in front of each layer": relu_first * first,
+        "scaled before the last relu": (last * first).relu(),
         "no scale": want / first,
         "last relu missing": without * first,
         "no relu": straight * first,
@@ -287,5 +303,11 @@ def trained(answer: Any, trial: Trial) -> None:
         f"{len(without)} of {len(list(module.parameters()))} parameters get no gradient: no step moves them.",
         expected="a gradient for each",
         got=f"none for {', '.join(without)}",
-        observed=("without", len(without)),
+        observed=("without", len(without), _only_the_last(module)),
     )
+
+
+def _only_the_last(module: nn.Module) -> bool:
+    """Whether of all layers the last one alone has gradients."""
+    have = [linear.weight.grad is not None for linear in _linears(module)]
+    return have == [False] * (len(have) - 1) + [True]

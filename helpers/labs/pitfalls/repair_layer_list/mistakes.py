@@ -124,8 +124,8 @@ def buffer(width: int, depth: int) -> nn.Module:
 
 @repair_layer_list.mistake(breaks=DRAWN)
 def copies_of_one(width: int, depth: int) -> nn.Module:
-    """All layers begin with the same weights. Perhaps they are deepcopies of one, as in nn.TransformerEncoder: draw
-    each layer anew.
+    """All layers begin with the same weights. Perhaps they are deepcopies of one, as in nn.TransformerEncoder,
+    or a seed is set in front of each: draw each layer anew.
     """
     first = nn.Linear(width, width)
     return Stack(nn.ModuleList(copy.deepcopy(first) for _ in range(depth)), tenth(width))
@@ -363,3 +363,106 @@ def something_drawn(width: int, depth: int) -> nn.Module:
     noise, which nobody asked for.
     """
     return Dropping(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+@repair_layer_list.variant(copies_of_one)
+def _(width: int, depth: int) -> nn.Module:
+    first = nn.Linear(width, width)
+    layers = linears(width, depth)
+    for layer in layers:
+        layer.load_state_dict(first.state_dict())
+    return Stack(nn.ModuleList(layers), tenth(width))
+
+
+@repair_layer_list.mistake(breaks=DRAWN)
+def one_weight_in_all(width: int, depth: int) -> nn.Module:
+    """Several layers have one and the same Parameter as weight: training moves it for all of them, and they stay alike.
+    Perhaps the weight of one was assigned to the others.
+    """
+    layers = linears(width, depth)
+    for layer in layers:
+        layer.weight = layers[0].weight
+    return Stack(nn.ModuleList(layers), tenth(width))
+
+
+class Adding(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.each():
+            x = x + layer(x).relu()
+        return x * self.scale
+
+
+@repair_layer_list.mistake(breaks=ORDER)
+def residual(width: int, depth: int) -> nn.Module:
+    """What goes into a layer is added to what comes out. Perhaps by the habit of residual networks: here each layer
+    takes the place of its input.
+    """
+    return Adding(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+class ReluFirst(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.each():
+            x = layer(x.relu())
+        return x * self.scale
+
+
+@repair_layer_list.mistake(breaks=ORDER)
+def relu_in_front(width: int, depth: int) -> nn.Module:
+    """The relu stands in front of each layer, and belongs behind it: the result has no relu. Perhaps the parts stand
+    in the wrong order in a Sequential.
+    """
+    return ReluFirst(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+class ScaledInside(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        *first, last = self.each()
+        for layer in first:
+            x = layer(x).relu()
+        return (last(x) * self.scale).relu()
+
+
+@repair_layer_list.mistake(breaks=ORDER)
+def scaled_before_the_last_relu(width: int, depth: int) -> nn.Module:
+    """The scale is inside of the last relu: where it learns to be below 0 the result changes. It comes at the end."""
+    return ScaledInside(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+class Detaching(Stack):
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.each():
+            x = layer(x.detach()).relu()
+        return x * self.scale
+
+
+@repair_layer_list.mistake(breaks=KNOWN)
+def detached_between(width: int, depth: int) -> nn.Module:
+    """Of all layers only the last one gets gradients: no step moves the others. Perhaps x is detached between them."""
+    return Detaching(nn.ModuleList(linears(width, depth)), tenth(width))
+
+
+@repair_layer_list.mistake(breaks=SCALE)
+def scale_frozen(width: int, depth: int) -> nn.Module:
+    """The scale is a Parameter that does not require grad: it is saved, and never learned. Perhaps by
+    requires_grad=False.
+    """
+    return Stack(
+        nn.ModuleList(linears(width, depth)),
+        nn.Parameter(torch.full((width,), 0.1), requires_grad=False),
+    )
+
+
+class WithOutput(Stack):
+    def __init__(self, layers: Any, scale: Any, width: int) -> None:
+        super().__init__(layers, scale)
+        self.output = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.output(super().forward(x) / self.scale) * self.scale
+
+
+@repair_layer_list.mistake(breaks=LINEARS)
+def one_layer_more(width: int, depth: int) -> nn.Module:
+    """The module knows depth + 1 Linear. Perhaps an output layer stands behind the hidden ones: here depth counts all."""
+    return WithOutput(nn.ModuleList(linears(width, depth)), tenth(width), width)

@@ -33,7 +33,7 @@ PADDING = "What stands in the padding has no effect, also where it is NaN or inf
 SHOWN = "A NaN in a row that counts is not hidden."
 GRADIENT = "The gradient is finite, and 0 in the padding."
 LEFT = "The arguments are left as they are."
-NEAR = 1e-5  # an eps of 1e-6 or less in the denominator is fine
+NEAR = 1.5e-6  # an eps of 1e-6 or less in the denominator is fine: digits behind the sixth are not checked
 
 
 def wanted(x: Tensor, mask: Tensor) -> Tensor:
@@ -57,7 +57,19 @@ def _compared(answer: Any, trial: Trial, kept: list[int], length: int, width: in
     trial.arguments_stay(LEFT)
     got, want = trial.call(answer, x, mask), wanted(x, mask)
     same_dtype(trial, got, want, "The means")
-    trial.equal(got, want, "The means", rtol=NEAR, atol=1e-7)
+    observed = "a little added to the counts" if _added(got, want, mask) else None
+    trial.equal(got, want, "The means", rtol=NEAR, atol=1e-9, observed=observed)
+
+
+def _added(got: Any, want: Tensor, mask: Tensor) -> bool:
+    """Whether each sum was divided by its count and one small number more."""
+    some = mask.any(1)
+    if not isinstance(got, Tensor) or got.shape != want.shape:
+        return False
+    counts = mask[some].sum(1, keepdim=True)
+    more = counts * want[some] / got[some].double() - counts
+    first = float(more.flatten()[0].detach())
+    return 0 < first < 0.5 and bool(torch.allclose(more, torch.full_like(more, first), rtol=0.01, atol=0))
 
 
 @repair_masked_mean.property("where all rows count, their mean", asks=(MEAN, LEFT))
@@ -128,12 +140,20 @@ def gradient(answer: Any, trial: Trial) -> None:
         x = (x if name == "numbers" else x.masked_fill(~mask.unsqueeze(-1), float(name))).requires_grad_()
         own = x.detach().clone().requires_grad_()
         trial.given(
-            f"x that requires grad, with {name} in the padding; the mask keeps [2, 0, 3] of 3 rows; random numbers come in"
+            f"x that requires grad, with {name} in the padding; the mask keeps [2, 0, 3] of 3 rows; the means get a random gradient"
         )
         got = trial.call(answer, x, mask)
         has_graph(trial, got, "The rows of x")
         (grad,) = torch.autograd.grad(got, x, c, allow_unused=True)
         (want,) = torch.autograd.grad(wanted(own, mask), own, c)
+        lost = grad.isnan().any(-1) if isinstance(grad, Tensor) else torch.zeros_like(mask)
+        trial.true(
+            not lost.any(),
+            "The gradient of x holds NaN.",
+            expected="finite numbers, and 0 where the mask is False",
+            got=f"NaN in the rows [sequence, row] {lost.nonzero().tolist()}; the mask keeps {mask.nonzero().tolist()}",
+            observed=("NaN", bool((lost & mask).any()), bool((lost & ~mask).any())),
+        )
         trial.equal(grad, want, "The gradient of x", rtol=NEAR, atol=1e-7)
 
 

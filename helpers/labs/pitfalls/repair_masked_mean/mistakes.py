@@ -124,8 +124,8 @@ def graph_cut(x: Tensor, mask: Tensor) -> Tensor:
 
 @repair_masked_mean.mistake(breaks=GRADIENT)
 def zeroed_through_data(x: Tensor, mask: Tensor) -> Tensor:
-    """The means are right, and a gradient comes to the padding. Perhaps the zeros were written through .data: the
-    graph knows nothing of them.
+    """The means are right, and a gradient comes to the padding. Perhaps the zeros were written through .data, or
+    under no_grad: the graph knows nothing of them.
     """
     kept = x + 0
     kept.data[~mask] = 0
@@ -235,3 +235,49 @@ def float32_comes_out(x: Tensor, mask: Tensor) -> Tensor:
 def axis_kept(x: Tensor, mask: Tensor) -> Tensor:
     """The means have an axis of length 1 where the rows were. Perhaps keepdim=True keeps it."""
     return right(x, mask).unsqueeze(1)
+
+
+@repair_masked_mean.mistake(breaks=MEAN)
+def little_added_to_the_count(x: Tensor, mask: Tensor) -> Tensor:
+    """Every mean is a little too small: its sum is divided by the count and a small number more. Perhaps that number is
+    to avoid 0 / 0: clamp(min=1) does, and changes no other mean.
+    """
+    return filled(x, mask).sum(1) / (mask.sum(1, keepdim=True) + 1e-5)
+
+
+@repair_masked_mean.variant(little_added_to_the_count)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return filled(x, mask).sum(1) / (mask.sum(1, keepdim=True) + 1e-3)
+
+
+@repair_masked_mean.mistake(breaks=MEAN)
+def features_counted(x: Tensor, mask: Tensor) -> Tensor:
+    """Each sum is divided by its count times the number of features. Perhaps the mask was expanded to the shape of x
+    before it was counted: count rows, not numbers.
+    """
+    kept = mask.unsqueeze(-1).expand_as(x)
+    return filled(x, mask).sum(1) / kept.sum((1, 2)).clamp(min=1).unsqueeze(1)
+
+
+@repair_masked_mean.mistake(breaks=MEAN)
+def largest_row(x: Tensor, mask: Tensor) -> Tensor:
+    """These are the largest numbers among the rows that count, and not their mean. Perhaps max or amax pools them."""
+    most = x.masked_fill(~mask.unsqueeze(-1), float("-inf")).amax(1)
+    return most.masked_fill(~mask.any(1, keepdim=True), 0.0)
+
+
+@repair_masked_mean.mistake(breaks=ZEROS)
+def all_rows_where_none_counts(x: Tensor, mask: Tensor) -> Tensor:
+    """A sequence of which nothing counts has the mean of all its rows, which are padding. Perhaps its mask is turned
+    around, or left out, to avoid 0 / 0.
+    """
+    return right(x, mask | ~mask.any(1, keepdim=True))
+
+
+@repair_masked_mean.mistake(breaks=ZEROS)
+def empty_sequences_left_out(x: Tensor, mask: Tensor) -> Tensor:
+    """A sequence of which nothing counts has no mean, and all behind it move up. Perhaps empty sequences are left out
+    to avoid 0 / 0: their means are zeros.
+    """
+    some = mask.any(1)
+    return right(x[some], mask[some])

@@ -106,6 +106,26 @@ def ragged(answer: Any, trial: Trial) -> None:
     _batch_compared(answer, trial, (2, 5, 1, 3), -1.5, torch.float32)
 
 
+# Where the padding is told by its numbers, one of these in a row is taken for it.
+IN_A_ROW = {"0": 0.0, "NaN": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+
+
+@repair_padded.property(
+    "a row may hold 0, NaN, and infinite numbers", asks=FILLED, after=(one_length, ragged)
+)
+def numbers_in_a_row(answer: Any, trial: Trial) -> None:
+    rows = [10 + drawn(trial, length, dtype=torch.float32) for length in (2, 6, 3)]
+    rows[1][1:5] = torch.tensor(list(IN_A_ROW.values()))
+    trial.given(f"rows of length (2, 6, 3), torch.float32; rows[1] holds {', '.join(IN_A_ROW)}; value = -1.5")
+    batch, _ = _pair(answer, trial, rows, -1.5)
+    want, observed = wanted(rows, -1.5), None
+    if isinstance(batch, Tensor) and batch.shape == want.shape:
+        kept = batch[1, 1:5].double(), want[1, 1:5].double()
+        lost = [name for name, have, need in zip(IN_A_ROW, *kept, strict=True) if not same(have, need)]
+        observed = ("lost", lost) if lost else plain(batch)
+    trial.equal(batch, want, "The batch", rtol=0, atol=0, observed=observed)
+
+
 @repair_padded.property("value may be infinite or NaN", asks=(FILLED, "value: the padding, int or float"))
 def any_value(answer: Any, trial: Trial) -> None:
     for value in (float("-inf"), float("nan")):

@@ -75,7 +75,7 @@ def _(rows: list[Tensor], value: float) -> Padded:
 @repair_padded.mistake(breaks=DTYPE)
 def default_dtype(rows: list[Tensor], value: float) -> Padded:
     """The batch is float32, whatever the rows are: float64 loses half of its digits. Perhaps torch.zeros,
-    torch.empty or full with a float made it: they have the default dtype.
+    torch.empty, full with a float, or torch.tensor of floats made it: they have the default dtype.
     """
     batch = torch.full((len(rows), max(map(len, rows))), float(value))
     for place, row in enumerate(rows):
@@ -144,7 +144,7 @@ def _(rows: list[Tensor], value: float) -> Padded:
 
 @repair_padded.mistake(breaks=LENGTHS)
 def lengths_in_a_list(rows: list[Tensor], value: float) -> Padded:
-    """The lengths are a list, which cannot be indexed with, compared or moved to a device like a tensor."""
+    """The lengths are a list: it cannot be compared number by number, or moved to a device, as a tensor can."""
     return filled(rows, value), [len(row) for row in rows]
 
 
@@ -216,3 +216,54 @@ def value_cut(rows: list[Tensor], value: float) -> Padded:
 def lengths_in_int32(rows: list[Tensor], value: float) -> Padded:
     """The lengths are int32. Perhaps .int() or dtype=torch.int32: int64 was asked for, as torch makes of whole numbers."""
     return filled(rows, value), sizes(rows).int()
+
+
+@repair_padded.mistake(breaks=FILLED)
+def zeros_taken_for_padding(rows: list[Tensor], value: float) -> Padded:
+    """A 0 in a row is lost, and no other number. Perhaps the rows are filled up with zeros, and then each 0 becomes
+    value: only the lengths know what is padding.
+    """
+    batch = filled(rows, 0.0)
+    batch[batch == 0] = value
+    return batch, sizes(rows)
+
+
+@repair_padded.mistake(breaks=FILLED)
+def nan_taken_for_padding(rows: list[Tensor], value: float) -> Padded:
+    """A NaN in a row is lost. Perhaps the rows are filled up with NaN, and then each NaN becomes value: only the lengths
+    know what is padding.
+    """
+    batch = filled(rows, float("nan"))
+    return batch.masked_fill(batch.isnan(), value), sizes(rows)
+
+
+@repair_padded.mistake(breaks=FILLED)
+def infinity_taken_for_padding(rows: list[Tensor], value: float) -> Padded:
+    """An infinite number in a row is lost. Perhaps the rows are filled up with inf, and then each of them becomes value:
+    only the lengths know what is padding.
+    """
+    batch = filled(rows, float("inf"))
+    return torch.where(batch == float("inf"), value, batch), sizes(rows)
+
+
+@repair_padded.variant(infinity_taken_for_padding)
+def _(rows: list[Tensor], value: float) -> Padded:
+    batch = filled(rows, float("-inf"))
+    return torch.where(batch == float("-inf"), value, batch), sizes(rows)
+
+
+@repair_padded.variant(infinity_taken_for_padding)
+def _(rows: list[Tensor], value: float) -> Padded:
+    batch = filled(rows, float("inf"))
+    return batch.masked_fill(batch.isinf(), value), sizes(rows)
+
+
+@repair_padded.variant(nan_taken_for_padding)
+def _(rows: list[Tensor], value: float) -> Padded:
+    return filled(rows, float("nan")).nan_to_num(value), sizes(rows)
+
+
+@repair_padded.variant(nan_taken_for_padding)
+def _(rows: list[Tensor], value: float) -> Padded:
+    batch = filled(rows, float("nan"))
+    return torch.where(batch.isfinite(), batch, value), sizes(rows)

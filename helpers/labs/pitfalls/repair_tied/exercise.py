@@ -210,7 +210,7 @@ def state_left(answer: Any, trial: Trial) -> None:
     learned = [name for name in NAMES if state[name].requires_grad]
     trial.true(
         not learned,
-        f"{' and '.join(learned)} of the state requires grad now.",
+        f"{' and '.join(learned)} of the state {'requires' if len(learned) == 1 else 'require'} grad now.",
         expected="requires_grad=False, as it was",
         got="requires_grad=True",
         observed=("requires grad", learned),

@@ -53,9 +53,9 @@ add_pitfalls(
             TIED,
         ),
         "tied_by_data": (
-            "Head and embedding are two Parameters over one memory: an optimizer keeps two states for them, and .double(), "
-            ".to() or deepcopy parts them. Perhaps the tie goes through .data, or a new nn.Parameter was made over the matrix. Assign "
-            "the Parameter itself.",
+            "Head and embedding are two Parameters over one memory: each has a gradient of its own, and .double() or a copy "
+            "parts them. Perhaps the tie goes through .data, a new nn.Parameter was made over the matrix, or a load assigned "
+            "one tensor twice. Assign the Parameter itself.",
             TIED,
         ),
         "listed_before_load": (
@@ -65,7 +65,7 @@ add_pitfalls(
         ),
         "listed_twice": (
             "The shared weight stands in the list twice: an optimizer warns, and steps it twice. Perhaps the lists of "
-            "embedding and head were joined, and both name it; model.parameters() names it once.",
+            "embedding and head were joined, or doubles were kept (remove_duplicate=False); model.parameters() names it once.",
             LIST,
         ),
     },
@@ -123,7 +123,9 @@ def not_loaded(model: Any, state: State) -> list[nn.Parameter]:
 
 @repair_tied.mistake(breaks=LOADS)
 def weights_only(model: Any, state: State) -> list[nn.Parameter]:
-    """The bias of the head is not what the state holds. Perhaps only the shared weight was taken from it."""
+    """The bias of the head is not what the state holds. Perhaps only the shared weight was taken from it,
+    or the bias was set anew afterwards.
+    """
     model.embedding.weight = nn.Parameter(state["embedding.weight"])
     model.head.weight = model.embedding.weight
     return list(model.parameters())

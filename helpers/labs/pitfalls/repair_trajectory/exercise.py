@@ -31,6 +31,9 @@ repair_trajectory = Exercise(
 POSITIONS = "The positions start + velocity, start + 2 · velocity, ..., one for each step."
 LIST = "a new list in each call."
 MEMORY = "Each tensor has memory of its own."
+LARGE = (
+    1000  # a velocity that is added to start and subtracted again does not leave its last digits as they were
+)
 GRAPH = "None has a graph."
 LEFT = "start and velocity are left as they are."
 
@@ -76,7 +79,7 @@ def positions(answer: Any, trial: Trial) -> None:
         trial.true(
             any(item.shape != got[0].shape or not torch.equal(item, got[0]) for item in got[1:]),
             "All entries of the list hold the same numbers"
-            + (": they are one tensor, which was appended 4 times." if got[0] is got[-1] else "."),
+            + (": they are one tensor, which stands there 4 times." if got[0] is got[-1] else "."),
             expected="4 positions",
             got="1 position, 4 times",
             observed=("one position", torch.allclose(got[0].to(want[-1].dtype), want[-1])),
@@ -88,19 +91,31 @@ def positions(answer: Any, trial: Trial) -> None:
     "a start that is a column of a matrix is left as it is, and so is velocity", asks=LEFT
 )
 def column(answer: Any, trial: Trial) -> None:
-    matrix, velocity = drawn(trial, 3, 2), drawn(trial, 3)
+    matrix, velocity = drawn(trial, 3, 2), LARGE * drawn(trial, 3)
     trial.given("start = matrix[:, 1], of shape (3,) and not contiguous; steps = 3")
     _unchanged(answer, trial, matrix[:, 1], velocity, 3)
 
 
 @repair_trajectory.property("so are a start and a velocity that are contiguous", asks=LEFT)
 def arguments(answer: Any, trial: Trial) -> None:
-    start, velocity = drawn(trial, 3), drawn(trial, 3)
+    start, velocity = drawn(trial, 3), LARGE * drawn(trial, 3)
     for steps in (3, 1):
         trial.given(f"start and velocity of shape (3,), steps = {steps}")
         _unchanged(answer, trial, start, velocity, steps)
     trial.given("start and velocity of shape (3,) that require grad, steps = 2")
     _unchanged(answer, trial, start.requires_grad_(), velocity.requires_grad_(), 2)
+
+
+def _held(now: Tensor, before: Tensor, velocity: Tensor, steps: int) -> str:
+    """What start holds after the call."""
+    if now.shape != before.shape:
+        return "a different shape"
+    known = {
+        "as before": torch.equal(now, before),
+        "nearly as before": torch.allclose(now, before, rtol=1e-6),
+        "the last position": torch.allclose(now, before + steps * velocity),
+    }
+    return next((name for name, holds in known.items() if holds), "other numbers")
 
 
 def _unchanged(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps: int) -> None:
@@ -117,7 +132,7 @@ def _unchanged(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps
         f"After the call {' and '.join(changed)} holds other numbers: the caller's tensor was edited.",
         expected="arguments as they were",
         got="edited",
-        observed=changed,
+        observed=(changed, _held(start.detach(), before[0], velocity.detach(), steps)),
     )
     other = [
         f"{name}.requires_grad is {now.requires_grad}, and was {was}"
@@ -138,12 +153,12 @@ def _unchanged(answer: Any, trial: Trial, start: Tensor, velocity: Tensor, steps
     asks=("Returns a list of `steps` tensors", LIST),
 )
 def own_list(answer: Any, trial: Trial) -> None:
-    start, velocity = drawn(trial, 2), drawn(trial, 2)
     for steps in (2, 0):
-        trial.given(f"two calls, one after the other, with steps = {steps}")
-        first = _path(answer, trial, start.clone(), velocity.clone(), steps)
+        start, velocity, moved = drawn(trial, 2), drawn(trial, 2), drawn(trial, 2)
+        trial.given(f"two calls, one after the other, with the same start and velocity; steps = {steps}")
+        first = _path(answer, trial, start, velocity, steps)
         length = len(first)
-        second = _path(answer, trial, start.clone(), velocity.clone(), steps)
+        second = _path(answer, trial, start, velocity, steps)
         trial.true(
             len(second) == length,
             "The second call goes on with the list of the first one.",
@@ -151,12 +166,18 @@ def own_list(answer: Any, trial: Trial) -> None:
             got=f"{abs(len(second) - length)} {'more' if len(second) > length else 'fewer'}",
             observed="one list",
         )
+        always = first is second and _path(answer, trial, moved, velocity, steps) is first
         trial.true(
             first is not second,
-            "The second call gives the very list that the first one gave, with other entries in it now.",
+            "The second call gives the very list that the first one gave"
+            + (
+                ", and so does one with a different start: what the first call gave is lost."
+                if always
+                else "."
+            ),
             expected="a new list in each call",
-            got="one list, and what the first call gave is lost",
-            observed="the same list",
+            got="one list",
+            observed=("the same list", always),
         )
         trial.true(
             length == steps,
@@ -165,6 +186,26 @@ def own_list(answer: Any, trial: Trial) -> None:
             got=length,
             observed=(steps, length - steps, length > 0 and torch.equal(first[0].detach(), start)),
         )
+        if steps:
+            _moved_start(answer, trial, first, start, velocity)
+
+
+def _moved_start(answer: Any, trial: Trial, first: list[Any], start: Tensor, velocity: Tensor) -> None:
+    """Wrong if a call after start was moved gives the positions of before."""
+    before = [position.detach().clone() for position in first]
+    start.add_(1)  # the same tensor holds other numbers now
+    trial.given(
+        f"a call, start.add_(1), and a second call with the same start and velocity; steps = {len(first)}"
+    )
+    again = _path(answer, trial, start, velocity, len(first))
+    trial.true(
+        len(again) != len(before)
+        or any(not torch.equal(new.detach(), old) for new, old in zip(again, before, strict=True)),
+        "start holds other numbers in the second call, and the positions are those of the first one.",
+        expected=_wanted(start, velocity, len(first))[0],
+        got=again[0].detach() if again else again,
+        observed="positions of before",
+    )
 
 
 @repair_trajectory.property("points of any shape", asks=POSITIONS, after=(positions,))
@@ -227,6 +268,15 @@ def own_memory(answer: Any, trial: Trial) -> None:
         start, velocity = drawn(trial, 3), drawn(trial, 3)
         trial.given(f"start and velocity of shape (3,), float64, steps = {steps}; their storages")
         path = _path(answer, trial, start, velocity, steps)
+        kept = {position.untyped_storage().data_ptr() for position in path}
+        again = _path(answer, trial, start, velocity, steps)
+        trial.true(
+            not any(position.untyped_storage().data_ptr() in kept for position in again),
+            "Positions of a second call with the same arguments share their memory with those of the first.",
+            expected="tensors with memory of their own in each call",
+            got="shared memory",
+            observed="shared by two calls",
+        )
         storages = [tensor.untyped_storage().data_ptr() for tensor in (start, velocity, *path)]
         trial.true(
             len(set(storages)) == len(storages),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import torch
@@ -243,3 +244,45 @@ def float32_comes_out(start: Tensor, velocity: Tensor, steps: int) -> list[Tenso
 def backwards(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
     """The positions are in the wrong order: the last one comes first. Perhaps insert(0, ...) puts each in front."""
     return [(start + step * velocity).detach() for step in range(steps, 0, -1)]
+
+
+@repair_trajectory.mistake(breaks=LIST)
+@functools.lru_cache(maxsize=8)
+def list_kept_for_its_arguments(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """Two calls with the same tensors give one list: who appends to one changes both. Perhaps lru_cache, or a dict, keeps
+    the results. A tensor is looked up by which object it is, whatever numbers it holds now.
+    """
+    return [(start + step * velocity).detach() for step in range(1, steps + 1)]
+
+
+@functools.lru_cache(maxsize=8)
+def _kept(start: Tensor, velocity: Tensor, steps: int) -> tuple[Tensor, ...]:
+    return tuple((start + step * velocity).detach() for step in range(1, steps + 1))
+
+
+@repair_trajectory.mistake(breaks=POSITIONS)
+def positions_of_before(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """After start was moved in place the positions are still those of before. Perhaps lru_cache, or a dict, keeps them:
+    a tensor is looked up by which object it is, whatever numbers it holds now.
+    """
+    return list(_kept(start, velocity, steps))
+
+
+@repair_trajectory.variant(positions_of_before)
+def _(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    return [position.clone() for position in _kept(start, velocity, steps)]
+
+
+@repair_trajectory.mistake(breaks=LEFT)
+@torch.no_grad()
+def edited_and_put_back(start: Tensor, velocity: Tensor, steps: int) -> list[Tensor]:
+    """After the call start differs from before in its last digits. Perhaps it was moved in place, and moved back at the
+    end: rounding does not give the old numbers back. Compute new tensors.
+    """
+    path = []
+    for _ in range(steps):
+        start += velocity
+        path.append(start.clone())
+    for _ in range(steps):
+        start -= velocity
+    return path

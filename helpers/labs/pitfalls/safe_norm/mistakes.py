@@ -65,8 +65,8 @@ def two_wheres(squares: Tensor, at_zero: Tensor) -> Tensor:
 
 @safe_norm.mistake(breaks=FINITE)
 def plain_root(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
-    """The gradient at 0 is NaN: the derivative of the root is infinite there, times the 0 of the square.
-    Perhaps it is a root of a sum of squares, written out. torch's own norm knows this case.
+    """The gradient at 0 is NaN. Perhaps it is a root of a sum of squares, written out: the derivative of the root is
+    infinite at 0, times the 0 of the square. torch's own norm knows this case.
     """
     return squares_of(x, dim).sqrt()
 
@@ -325,6 +325,34 @@ def computed_in_float32(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     """In float64 half of the digits are gone. Perhaps it is computed in float32 and brought back."""
     squares = squares_of(x.float(), dim)
     return two_wheres(squares, squares == 0).to(x.dtype)
+
+
+@safe_norm.variant(computed_in_float32)
+def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    squares = squares_of(x.float(), dim).to(x.dtype)
+    return two_wheres(squares, squares == 0)
+
+
+@safe_norm.mistake(breaks=AWAY)
+def root_lowered(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    """Each norm is too small by one small number, and that of zeros is 0. Perhaps a small number was added under the
+    root, and its root was subtracted again at the end: that is right at 0 and nowhere else.
+    """
+    return (squares_of(x, dim) + 1e-12).sqrt() - 1e-6
+
+
+@safe_norm.variant(root_lowered)
+def _(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    return (squares_of(x, dim) + 1e-8).sqrt() - 1e-4
+
+
+@safe_norm.mistake(breaks=AWAY)
+def one_zero_makes_zero(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
+    """A row with one entry of 0 has the norm 0, though its other entries are not 0. Perhaps each entry is asked, and
+    any() where all() belongs: ask the sum of the squares.
+    """
+    zero = x == 0
+    return torch.where(zero.any(dim), 0.0, torch.where(zero, 1.0, x).square().sum(dim).sqrt())
 
 
 @safe_norm.mistake(breaks=NORM)

@@ -207,6 +207,9 @@ def float32(answer: Answer, trial: Trial) -> None:
         trial.equal(got, want.float(), "The variance", observed=kind)
 
 
+FAR_AWAY = ((torch.float32, 1e4, "1e4", 0.05), (torch.float64, 1e8, "1e8", 1e-3))
+
+
 @property_of_std_var(
     "numbers far from 0 lose nothing: 100 million plus noise has the variance of the noise",
     asks=FAR,
@@ -214,7 +217,7 @@ def float32(answer: Answer, trial: Trial) -> None:
 )
 def far_from_zero(answer: Answer, trial: Trial) -> None:
     # One pass is off by some 8 in float32, and 2 in float64; two passes, or one by Welford's way, by far less.
-    for dtype, offset, text, rtol in ((torch.float32, 1e4, "1e4", 0.05), (torch.float64, 1e8, "1e8", 1e-3)):
+    for dtype, offset, text, rtol in FAR_AWAY:
         noise = torch.randn(3, 12, generator=trial.generator, dtype=torch.float64)
         x = (noise + offset).to(dtype)
         shifted = x.double() - offset  # exact: both numbers are near one another
@@ -223,6 +226,26 @@ def far_from_zero(answer: Answer, trial: Trial) -> None:
         trial.given(f"var(x, 1), x of shape (3, 12) {name}: {text} plus noise of about 1")
         got = trial.call(answer[1], x, 1)
         trial.equal(got, want, "The variance", rtol=rtol, observed=("digits lost", name))
+    for dtype, offset, text, rtol in FAR_AWAY:
+        for dim in (1, 0):
+            x, shifted = rows_apart(trial, dtype, offset)
+            x, shifted = (x, shifted) if dim else (x.T, shifted.T)
+            want = (squares_of(shifted, dim) / 11).to(dtype)
+            name = str(dtype).removeprefix("torch.")
+            trial.given(
+                f"var(x, {dim}), x of shape {tuple(x.shape)} {name}: noise of about 1, plus 0 in one "
+                f"{'row' if dim else 'column'}, {text} in one and -3 * {text} in one"
+            )
+            got = trial.call(answer[1], x, dim)
+            trial.equal(got, want, "The variance", rtol=rtol, observed=("digits lost, apart", name))
+
+
+def rows_apart(trial: Trial, dtype: torch.dtype, offset: float) -> tuple[Tensor, Tensor]:
+    """Three rows, each at a place of its own, and without that."""
+    noise = torch.randn(3, 12, generator=trial.generator, dtype=torch.float64)
+    offsets = torch.tensor([[0.0], [offset], [-3 * offset]], dtype=torch.float64)
+    x = (noise + offsets).to(dtype)
+    return x, x.double() - offsets
 
 
 def kind_at_the_edge(got: Any) -> Any:
@@ -312,6 +335,12 @@ def root_at_the_edges(answer: Answer, trial: Trial) -> None:
     want = (squares_of(x - 1e8, 1) / 11).sqrt()
     trial.equal(
         trial.call(answer[0], x, 1), want, "The standard deviation", rtol=1e-3, observed="digits lost"
+    )
+    x, shifted = rows_apart(trial, torch.float64, 1e8)
+    trial.given("std(x, 1), x of shape (3, 12) float64: noise of about 1, plus 0, 1e8, and -3e8 in the rows")
+    want = (squares_of(shifted, 1) / 11).sqrt()
+    trial.equal(
+        trial.call(answer[0], x, 1), want, "The standard deviation", rtol=1e-3, observed="digits lost, apart"
     )
     for x, want in ((drawn(trial, 1, 4), math.nan), (torch.full((3, 4), 2.5, dtype=torch.float64), 0.0)):
         trial.given(f"std(x, 0), x of shape {tuple(x.shape)}, " + ("n = 1" if len(x) == 1 else "all 2.5"))

@@ -562,3 +562,22 @@ def default_of_0(x: Tensor, dim: Dims, correction: int = 0, keepdim: bool = Fals
     NumPy: in torch it is 1.
     """
     return right_var(x, dim, correction, keepdim)
+
+
+@by_variance.mistake(breaks=FAR)
+def one_shift_for_all(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """Rows far from 0 that lie together lose nothing, and rows that lie far apart lose their digits. Perhaps one number
+    is subtracted from all of x before the one-pass formula: each sum has a mean of its own.
+    """
+    shifted = x - x.flatten()[0] if x.numel() else x
+    means = shifted.mean(dim, keepdim=keepdim)
+    biased = shifted.square().mean(dim, keepdim=keepdim) - means.square()
+    return biased * scaled(x, dim, correction)
+
+
+@by_variance.variant(one_shift_for_all)
+def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    shifted = x - x.mean()
+    means = shifted.mean(dim, keepdim=keepdim)
+    biased = shifted.square().mean(dim, keepdim=keepdim) - means.square()
+    return biased * scaled(x, dim, correction)

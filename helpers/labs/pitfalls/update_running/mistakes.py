@@ -457,3 +457,24 @@ def counted_for_each_of_two():
     moved in a loop over mean and var, once for each.
     """
     return _counted_twice
+
+
+@built.mistake(breaks=SAMPLE)
+def channels_reshaped():
+    """The channels are mixed, already with two dims. Perhaps reshape(C, -1) is to bring them to the front: it draws new
+    borders through the same numbers. A transpose(0, 1) moves them first.
+    """
+    return moving(
+        batch_mean=lambda x: x.reshape(x.shape[1], -1).mean(1),
+        batch_var=lambda x: x.reshape(x.shape[1], -1).var(1),
+    )
+
+
+@built.mistake(breaks=SAMPLE)
+def computed_in_float32():
+    """In float64 half of the digits are gone. Perhaps x is converted by .float() before its mean and variance are
+    taken.
+    """
+    return moving(
+        batch_mean=lambda x: mean_of(x.float()).to(x.dtype), batch_var=lambda x: var_of(x.float()).to(x.dtype)
+    )
