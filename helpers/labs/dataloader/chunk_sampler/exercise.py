@@ -406,14 +406,18 @@ def _(answer: type, trial: Trial) -> None:
 
 def _undrawn(answer: type, trial: Trial, lengths: list[int], seed: int) -> None:
     """Wrong if a global generator is moved while a loop runs: what is put back later is moved until then."""
-    trial.given(f"ChunkSampler({lengths}, {seed}), set_epoch(1); the body of the loop draws a number from each generator")
+    trial.given(
+        f"ChunkSampler({lengths}, {seed}), set_epoch(1); the body of the loop draws a number from each generator"
+    )
     with elsewhere(0, seeded=trial.random.getrandbits(30)):
         running, gone = iter(made(answer, trial, lengths, seed, 1)), False
         for place in range(sum(lengths) + 1):
             before = places()
             gone = next(running, None) is None
             moved = [name for name, stood in places().items() if stood != before[name]]
-            when = "before the first index" if not place else "after the last index" if gone else "in the loop"
+            when = (
+                "before the first index" if not place else "after the last index" if gone else "in the loop"
+            )
             trial.true(
                 not moved,
                 f"The global generator of {' and '.join(moved)} is moved {when}, though a whole pass puts it back: the program "

@@ -146,6 +146,19 @@ def one_index_too_many(sampler: Iterable[int], batch_size: int, drop_last: bool)
         yield batch
 
 
+@batch_sampler.variant(one_index_too_many)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """A rest that is as long as batch_size is no short one."""
+    batch: list[int] = []
+    for index in sampler:
+        batch.append(index)
+        if len(batch) > batch_size:
+            yield batch
+            batch = []
+    if batch and not (drop_last and len(batch) < batch_size):
+        yield batch
+
+
 @batch_sampler.mistake()
 def first_batch_alone(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The first index alone fills a batch. Perhaps its place was tested, and place 0 leaves no remainder either:

@@ -72,6 +72,17 @@ class RefillWhoIsFree(RefillOnArrival):
                 return
 
 
+class KeptNotCounted(Loader):
+    """Asks until enough are outstanding, when one is handed over: without those that wait for their turn."""
+
+    def refill(self) -> None:
+        while self.sent - self.turn - len(self.early) < self.prefetch_factor * self.num_workers:
+            sent = self.sent
+            self.ask()
+            if sent == self.sent:
+                return
+
+
 class Unbounded(Loader):
     """All tasks at the start."""
 
@@ -330,6 +341,13 @@ PREFETCH = [
         (answer(AsksForTwoAfterwards),),
     ),
     LoaderMistake(
+        "kept_not_counted",
+        steps.BOUND,
+        "After a batch that took long more were outstanding than prefetch_factor * num_workers. Perhaps those that have arrived "
+        "and wait for their turn are not counted: they fill the memory until they are handed over.",
+        answer(KeptNotCounted),
+    ),
+    LoaderMistake(
         "added_up",
         steps.BOUND,
         "Fewer batches were outstanding than prefetch_factor * num_workers. Perhaps the two were added: "
@@ -387,8 +405,8 @@ PREFETCH = [
     LoaderMistake(
         "none_ends_the_epoch",
         steps.EDGES,
-        "The epoch ended at a batch that is None, that of an empty list of indices. A batch may be what "
-        "it likes: count instead, or use a marker of your own.",
+        "The epoch ended at the batch of an empty list of indices, which is None here. Perhaps the None, or the empty list, is taken "
+        "for the end: both may stand in an epoch. Count instead, or use a marker of your own.",
         answer(NoneIsTheEnd),
     ),
     LoaderMistake(
