@@ -188,6 +188,7 @@ def _mixed(batch: list[Any], wanted: list[Any]) -> bool:
     asks=(
         "The indices of `sampler` in lists of `batch_size`, in the sampler's order.",
         "A last batch that is shorter than `batch_size` is left out if `drop_last` says so. No batch is empty.",
+        'An index is passed on as it is: an int of any kind, a key such as "cat".',
         "and a list that is given as sampler stays as it is",
     ),
 )

@@ -320,7 +320,7 @@ def _(answer: type, trial: Trial) -> None:
                     bool(got),
                     repeats,
                     found["after set_epoch(5) and back"] == first,
-                    found["gone through a second time"] == next_epoch,
+                    found["when the sampler is gone through a second time"] == next_epoch,
                     found["of a second sampler with the same arguments"] == first,
                 ),
             )
@@ -360,7 +360,7 @@ def came(
         found["of a second sampler with the same arguments"] = order(new, total)
         new.set_epoch(epoch + 1)
         next_epoch = order(new, total)
-    found["gone through a second time"] = again
+    found["when the sampler is gone through a second time"] = again
     found["after set_epoch(5) and back"] = back
     for word, other in (
         ("on a different rank", {"rank": 1}),

@@ -14,6 +14,7 @@ _AGAIN = {
     "shared_task_queue",
     "unbounded",
     "prefetch_factor_forgotten",
+    "factor_for_all_workers",
     "numpy_not_seeded",
     "numpy_by_remainder",
     "global_generator",
