@@ -134,8 +134,8 @@ def salted_hash(seed: int) -> None:
 
 @seed_everything.mistake()
 def wraps_around(seed: int) -> None:
-    """Seeds below 0 and above 2**32 - 1 were accepted, perhaps made to fit: then two seeds share a run, and nobody is
-    told. Refuse them.
+    """Seeds below 0 and above 2**32 - 1 were accepted. Perhaps they are made to fit, so that two seeds share a run, or a seed is
+    drawn in their place, and no run comes again: refuse them.
     """
     seed = seed % 2**32
     random.seed(seed)
