@@ -125,25 +125,28 @@ def reported(exercise: Exercise, answer: Any, result: Result) -> Report:
         breaks = {name: how.breaks for name, how in entry.mistakes.items()} if entry else {}
         return _noted(exercise, _passed(exercise, answer, common | {"breaks": breaks}))
     text = {name: found.get(name) or "" for name in ("message", "at", "given", "expected", "got", "symptom")}
+    name = result.mistake if result.mistake in known else None
     return Report(
         exercise.id,
         exercise.title,
         found["verdict"],
-        mistake=result.mistake if result.mistake in known else None,
+        mistake=name,
         seed=found.get("seed"),
-        asked=_asked(exercise, found.get("at"), found.get("about")),
+        asked=words_asked(exercise, found.get("at"), found.get("about"), result.breaks if name else ""),
         where=tuple(places(found.get("frames") or ())),
         **text,
         **common,
     )
 
 
-def _asked(exercise: Exercise, at: str | None, about: str | None) -> tuple[str, ...]:
-    """The words of the docstring that the property which failed holds.
+def words_asked(exercise: Exercise, at: str | None, about: str | None, breaks: str) -> tuple[str, ...]:
+    """The words of the docstring that the property which failed holds; of a known mistake, those that it breaks.
 
     Of what each property sees beside that, those that speak of it: its own, or else the only ones of the exercise.
     """
     asks = next((prop.asks for prop in exercise.properties if prop.description == at), ())
+    if breaks:
+        return tuple(words for words in asks if breaks in words or words in breaks) or (breaks,)
     if not about:
         return asks
     ours = tuple(words for words in asks if _SPEAKS_OF[about].search(words))

@@ -21,7 +21,7 @@ from ci.messages.nameless import Nameless
 from ci.messages.rows import own_cores
 from helpers.check.protocol import Result
 from helpers.display.report import Report
-from helpers.exercise import Exercise, reported
+from helpers.exercise import Exercise, reported, words_asked
 
 SEED = 20260101
 torch.set_num_threads(1)  # as every lab does
@@ -48,9 +48,13 @@ def reports(id: str) -> dict[str, Report]:
 def _report(exercise: Exercise, name: str) -> Report:
     """What the check says to a mistake, as it was found in a process with others; what it prints is left out."""
     mistake, each = exercise.mistakes[name], named(exercise.id, SEED)[name, 0]
+    known = name if each.names == (name,) else None
+    breaks = mistake.breaks if known else ""
     if mistake.observed is not None:  # it never ends, so it did not run there
         (report,) = checked(Nameless(exercise), [mistake.answer])
+        if breaks:
+            report = replace(report, asked=words_asked(exercise, report.at, "", breaks))
     else:
         found = each.first.as_dict() if each.first else None
-        report = reported(exercise, mistake.answer, Result(found))
-    return replace(report, mistake=name if each.names == (name,) else None, output="", cut=False)
+        report = reported(exercise, mistake.answer, Result(found, known, breaks))
+    return replace(report, mistake=known, output="", cut=False)

@@ -1,6 +1,6 @@
 """What torch imports while it is used, imported once by the fork server: each check would do it anew.
 
-Not by a kernel, where it takes seconds and is seldom needed; a check in a fork of the kernel does without.
+It takes seconds, and a kernel does it only where an answer can be checked nowhere else than there or in a fork of it.
 """
 
 import torch._inductor.config  # noqa: F401  use_deterministic_algorithms imports it, which replaces torch.manual_seed

@@ -27,10 +27,14 @@ class Order:
 
 @dataclass
 class Result:
-    """What a check came to. found: Finding.as_dict(), or None if the answer is right."""
+    """What a check came to. found: Finding.as_dict(), or None if the answer is right.
+
+    mistake: its name, if it is a known one. breaks: the words of the docstring that this one breaks, "" if not known.
+    """
 
     found: dict[str, Any] | None
     mistake: str | None = None
+    breaks: str = ""
     output: str = ""
     cut: bool = False
     note: str = ""

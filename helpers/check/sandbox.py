@@ -106,6 +106,8 @@ def _ordered(lab: str, order: bytes, seconds: float) -> Result:
 
 
 def _unpicklable(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result:
+    import helpers.check.preloaded  # noqa: F401  else each fork imports it within the limits of the answer
+
     way = _forked if _can_fork() else _in_kernel
     return way(exercise, answer, seed, seconds)
 
@@ -137,7 +139,8 @@ def _followed(child: Child, seconds: float) -> Result:
         result = Result(data["found"])
         if result.found:
             word, name = child.message(Limits(child.pid, NAMING))
-            result.mistake = name.get("mistake") if word == "message" and isinstance(name, dict) else None
+            if word == "message" and isinstance(name, dict):
+                result.mistake, result.breaks = name.get("mistake"), str(name.get("breaks", ""))
             if word == "late":
                 result.note = STOPPED
             elif word == "message":
@@ -214,7 +217,7 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
     before = guard.snapshot()
     guard.set_standard()
     sys.stdout = sys.stderr = output = _Kept()
-    finding, name, note = None, None, ""
+    finding, name, words, note = None, None, "", ""
     try:
         if timed:
             old = {number: signal.signal(number, ring) for number in (signal.SIGPROF, signal.SIGALRM)}
@@ -230,6 +233,7 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
             if timed:
                 signal.setitimer(signal.ITIMER_PROF, NAMING, 0.1)
             name = mistake(exercise, answer, seed, found)
+            words = exercise.mistakes[name].breaks if name else ""
     except TimeUp as late:
         if finding:
             note = STOPPED
@@ -243,7 +247,7 @@ def _in_kernel(exercise: Spec, answer: Any, seed: int, seconds: float) -> Result
         guard.restore(before)
     if stopped:
         raise KeyboardInterrupt
-    return Result(finding, name, output.text, output.count > len(output.text), note)
+    return Result(finding, name, words, output.text, output.count > len(output.text), note)
 
 
 class _Kept(io.TextIOBase):

@@ -162,7 +162,7 @@ class Spec:
             raise ValueError(f"{self.id}: the mistake {name} stands twice")
         if at and at not in [prop.description for prop in self.properties]:
             raise ValueError(f"{self.id}: {name} falls at no property: none says {at!r}")
-        self._mistakes[name] = Mistake(answer, why, breaks, at, observed)
+        self._mistakes[name] = Mistake(answer, why, " ".join(breaks.split()), at, observed)
 
     def add_variant(self, name: str, answer: Any) -> None:
         """Adds a variant of the mistake `name`."""

@@ -2,7 +2,7 @@
 
 A child is forked from a server that has imported torch but never computed (see sandbox.py), or, for an
 answer that cannot be sent, from the kernel itself. It sends messages of plain data: what `judge` found; then, if that
-is a mistake, its name, and whether something that the answer keeps between calls makes it.
+is a mistake, its name and the words that it breaks, and whether something that the answer keeps between calls makes it.
 """
 
 from __future__ import annotations
@@ -128,9 +128,10 @@ def _serve(
         _be_quiet()
         try:
             name = mistake(exercise, answer, seed, found)
+            words = exercise.mistakes[name].breaks if name else ""
         except BaseException:
-            name = None
-        send(dumps({"mistake": name}).encode())
+            name, words = None, ""
+        send(dumps({"mistake": name, "breaks": words}).encode())
         try:
             keeps = blob is not None and keeps_something(exercise, answer, blob, seed, found)
         except BaseException:

@@ -188,6 +188,20 @@ def test_a_property_knows_what_it_asks() -> None:
     assert reported(made, len, Result(found)).asked == ("same shape", "same dtype")
 
 
+def test_of_a_known_mistake_the_words_that_it_breaks_are_quoted() -> None:
+    made = Exercise("11.double", "Twice", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
+    made.property("one", asks=("The double of x.", "Same shape, same dtype."))(lambda answer, trial: None)
+    made.add_mistake("upcast", len, why="float32 becomes float64.", breaks="same\n    dtype")
+    found = {"verdict": "wrong", "message": "Wrong.", "at": "one"}
+
+    def asked(name: str, breaks: str) -> tuple[str, ...]:
+        return reported(made, len, Result(found, name, breaks)).asked
+
+    assert asked("upcast", made.mistakes["upcast"].breaks) == ("Same shape, same dtype.",)
+    assert asked("upcast", "x is not edited.") == ("x is not edited.",), "what no property is there for, too"
+    assert asked("upcast", "") == asked("unknown", "same dtype") == made.properties[0].asks
+
+
 def asked_of(about: str, *asks: str, others: tuple[str, ...] = ()) -> tuple[str, ...]:
     """What is quoted where a property that is there for `asks` finds something that every property sees."""
     made = Exercise("11.double", "Twice", objective="", minutes=1, difficulty="easy", hints=["", "", ""])

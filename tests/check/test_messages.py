@@ -7,9 +7,7 @@ data/exercises/<lab>.json. After a change that is meant: `labbook messages`, the
 from __future__ import annotations
 
 import difflib
-import functools
 import json
-import re
 
 import pytest
 
@@ -19,21 +17,11 @@ from helpers import paths
 from helpers.course import catalogue
 from helpers.display.hints import MOST, HintsShown
 from helpers.display.report import Report
+from tests.support.kept_messages import kept
 
 EXERCISES, PREDICTIONS = helpers.exercises(), helpers.predictions()
 STEMS = {path.stem[:2]: path.stem for path in paths.LABS.glob("[0-9][0-9]_*.ipynb")}
 BY_EXERCISE = pytest.mark.parametrize("id", EXERCISES)
-
-
-@functools.cache
-def kept(number: str) -> dict[str, str]:
-    """The kept messages of a lab by exercise and prediction, in the order of the file."""
-    found: dict[str, str] = {}
-    path = paths.ROOT / "tests" / "messages" / f"{number}.txt"
-    for text in re.split(r"\n\n(?==== )", path.read_text(encoding="utf-8").removesuffix("\n")):
-        id = text.split()[1]
-        found[id] = f"{found[id]}\n\n{text}" if id in found else text
-    return found
 
 
 def difference(old: str, now: str, name: str) -> str:

@@ -28,4 +28,5 @@ _seeds = [
     for mistake in (*seeds.INFO, *seeds.SEEDS)
     if mistake.name in ("sampler_before_seed", "threads_in_workers")
 ]
-add_mistakes(raising_loader, (*_former, *_numpy, *_seeds, *errors.RAISING, *dead_workers.DEAD))
+_again = [mistake._replace(breaks="") for mistake in (*_former, *_numpy, *_seeds)]
+add_mistakes(raising_loader, (*_again, *errors.RAISING, *dead_workers.DEAD))

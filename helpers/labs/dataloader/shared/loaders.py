@@ -24,6 +24,8 @@ class LoaderMistake(NamedTuple):
 
     at: the property that it does not have. variants: the same mistake, written in different ways.
     observed: what that property observes of them all, written down where it takes seconds to see, as a hang does.
+    breaks: the words that it breaks of the docstring of the first loader that has it; "" where its property asks for
+    one sentence, and in the later loaders, whose docstrings do not repeat these words.
     """
 
     name: str
@@ -32,6 +34,7 @@ class LoaderMistake(NamedTuple):
     answer: Any
     variants: tuple[Any, ...] = ()
     observed: Any = None
+    breaks: str = ""
 
 
 def add_steps(
@@ -49,7 +52,12 @@ def add_mistakes(exercise: Exercise, mistakes: Iterable[LoaderMistake]) -> None:
     """Adds the mistakes."""
     for mistake in mistakes:
         exercise.add_mistake(
-            mistake.name, mistake.answer, why=mistake.why, at=mistake.at, observed=mistake.observed
+            mistake.name,
+            mistake.answer,
+            why=mistake.why,
+            breaks=mistake.breaks,
+            at=mistake.at,
+            observed=mistake.observed,
         )
         for variant in mistake.variants:
             exercise.add_variant(mistake.name, variant)

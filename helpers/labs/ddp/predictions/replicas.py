@@ -63,7 +63,7 @@ late_step = Prediction(
     "A step that only one rank makes",
     {
         "A": Choice(
-            "2: rank 1 is alone, so its gradient is the mean.",
+            "2: zeros come from rank 0, and the sum is divided by 1, the ranks that still have data.",
             "So it is with `divide_by_initial_world_size=False`. By default the number of ranks at the start divides.",
             "divided_by_those_left",
         ),

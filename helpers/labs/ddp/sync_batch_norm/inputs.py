@@ -182,4 +182,8 @@ def communication(answer: Answer, trial: Trial, joined: Joined, phase: str, numb
 
 
 def _described(called: Sequence[Event]) -> str:
-    return ", ".join(f"{event.kind} of {event.nbytes // BYTES} numbers" for event in called)
+    return ", ".join(f"{event.kind} of {_amount(event.nbytes)}" for event in called)
+
+
+def _amount(nbytes: int) -> str:
+    return f"{nbytes} bytes" if nbytes % BYTES else f"{nbytes // BYTES} numbers"

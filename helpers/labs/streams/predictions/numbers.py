@@ -147,7 +147,7 @@ autocast_dtypes = Prediction(
     {
         "A": Choice(
             "bfloat16, then float32 four times.",
-            "On CUDA softmax and sum are lifted to float32. CPU's list is another: there they stay as they come.",
+            "On CUDA softmax and sum are lifted to float32. CPU's list is a different one: there they stay as they come.",
             "cuda_list_expected",
         ),
         "B": Choice(

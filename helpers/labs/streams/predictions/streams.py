@@ -122,7 +122,7 @@ lucky_race = Prediction(
             "right_means_ordered",
         ),
         "B": Choice(
-            "It has a race. One kernel that takes longer, or shorter, and the sum may be another.",
+            "It has a race. One kernel that takes longer, or shorter, and the sum may be a different one.",
             "A race is the lack of an order, and not the wrong value. Values show it only when the times are against you.",
         ),
         "C": Choice(

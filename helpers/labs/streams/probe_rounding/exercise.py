@@ -144,7 +144,9 @@ def three(answer: Answer, trial: Trial) -> None:
         f"{both(name)}, {how}": (device(MODES[name], summed=summed), name)
         for name, (how, summed) in zip(ROUNDINGS, sums.items(), strict=True)
     }
-    require(answer, trial, cases, "Both operands are rounded in one way here, and another one was named.")
+    require(
+        answer, trial, cases, "Both operands are rounded in one way here, and the word is a different one."
+    )
 
 
 @probe_rounding.property(

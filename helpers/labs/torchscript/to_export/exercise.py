@@ -348,7 +348,7 @@ def same_gradients(one: Program, trial: Trial) -> None:
         wrong = {key: kind for key, kind in wrong.items() if kind}
         trial.true(
             not wrong,
-            " ".join(f"The gradient of {key} is {kind}." for key, kind in wrong.items()),
+            " ".join(f"The gradient of {key} is {IN_WORDS.get(kind, kind)}." for key, kind in wrong.items()),
             expected="the gradients of the module" + numbers_of(wrong, dict(zip(names, want, strict=True))),
             got=numbers_of(wrong, dict(zip(names, got, strict=True))).removeprefix("; "),
             observed=(one.name, sorted(wrong.items())),
@@ -371,6 +371,9 @@ for _name in ("Averaged", "Branching", "Squared"):
     to_export.property(f"{_name}: the gradients of x and of each parameter", asks=GRADIENTS, changes=RNG)(
         lambda answer, trial, name=_name: held(same_gradients, program_of(answer, name, trial), trial)
     )
+
+
+IN_WORDS = {"another one": "a different one"}  # what is observed is stored under the first
 
 
 def kind_of_gradient(got: Tensor | None, want: Tensor | None, of_ones: Tensor | None) -> str:

@@ -163,8 +163,7 @@ def _asked(answer: Answer, module: nn.Module, x: Tensor, dynamic: tuple[int, ...
     changed = [what for what in before if before[what] != after[what]]
     trial.true(
         not changed,
-        f"The module that was given is another one afterwards, and somebody else goes on using it. Changed: "
-        f"{', '.join(changed)}.",
+        f"The module that was given was changed, and somebody else goes on using it: its {', '.join(changed)}.",
         expected="a module that is left as it is; what differs stands in a module of yours",
         observed=("module changed", changed, type(program).__name__),
     )

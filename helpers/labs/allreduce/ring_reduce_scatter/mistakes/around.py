@@ -105,3 +105,34 @@ def slice_from_zero(x: Tensor, rank: int, world: int) -> slice:
     """
     own = right(x, rank, world)
     return slice(0, own.stop - own.start)
+
+
+def added_before_wait(x: Tensor, rank: int, world: int, buffer: Tensor) -> slice:
+    """buffer: in which every chunk arrives, one after the other."""
+
+    def work(chunks: Sequence[Tensor]) -> None:
+        for step in range(world - 1):
+            mine = chunks[(rank - step - 1) % world]
+            arrives = dist.irecv(buffer[: len(mine)], (rank - 1) % world)
+            leaves = dist.isend(chunks[(rank - step) % world], (rank + 1) % world)
+            leaves.wait()
+            mine += buffer[: len(mine)]
+            arrives.wait()
+
+    through_chunks(x, world, work)
+    return place(x, rank, world)
+
+
+@ring_reduce_scatter.mistake(
+    breaks="First half of the ring: chunk (rank + 1) % world of x becomes the sum over all ranks."
+)
+def used_before_the_wait(x: Tensor, rank: int, world: int) -> slice:
+    """Sums lack numbers that have come: what is in them comes from an earlier step. Perhaps the buffer is added
+    before its request is waited for. Until wait() returns it holds the chunk of the step before.
+    """
+    return added_before_wait(x, rank, world, torch.zeros(x.numel(), dtype=x.dtype))
+
+
+@ring_reduce_scatter.variant(used_before_the_wait)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    return added_before_wait(x, rank, world, torch.empty(x.numel(), dtype=x.dtype))

@@ -47,7 +47,9 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch[:filled]
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(
+    breaks="A last batch that is shorter than `batch_size` is left out if `drop_last` says so."
+)
 def last_batch_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """A short last batch never comes, whatever drop_last says: perhaps there is no `yield` after the loop."""
     batch: list[int] = []
@@ -58,19 +60,23 @@ def last_batch_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) ->
             batch = []
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(
+    breaks="A last batch that is shorter than `batch_size` is left out if `drop_last` says so."
+)
 def last_batch_kept(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The short last batch comes although drop_last=True. Perhaps drop_last was not looked at."""
     yield from in_batches(sampler, batch_size, False)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(
+    breaks="A last batch that is shorter than `batch_size` is left out if `drop_last` says so."
+)
 def drop_last_upside_down(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """drop_last is taken the other way round: True keeps the short batch, False drops it."""
     yield from in_batches(sampler, batch_size, not drop_last)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="No batch is empty.")
 def empty_batch_at_the_end(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """Where batch_size divides the number of indices nothing is left over, and an empty list is given at the end:
     collate then fails on a batch without samples.
@@ -85,7 +91,9 @@ def empty_batch_at_the_end(sampler: Iterable[int], batch_size: int, drop_last: b
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(
+    breaks="A last batch that is shorter than `batch_size` is left out if `drop_last` says so."
+)
 def full_last_batch_dropped(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """With drop_last=True the last batch is dropped although it is full: only a short one is."""
     batch: list[int] = []
@@ -104,7 +112,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     yield from batches[:-1] if drop_last else batches
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def index_lost_between_batches(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """An index is lost between two batches: perhaps the one that finds the list full, which is neither in the batch
     that goes nor in the next one.
@@ -133,7 +141,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`")
 def one_index_too_many(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """Each batch holds one index more than batch_size. Perhaps the length was tested with >, or counted from 0."""
     batch: list[int] = []
@@ -159,7 +167,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`")
 def first_batch_alone(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The first index alone fills a batch. Perhaps its place was tested, and place 0 leaves no remainder either:
     count from 1, or test the length of the list.
@@ -174,7 +182,7 @@ def first_batch_alone(sampler: Iterable[int], batch_size: int, drop_last: bool) 
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Each batch is a new list")
 def tuples(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     """A batch is a tuple, as zip gives them. Dataset.__getitems__ and many a user's code expect the list that the
     type promises; NumPy and torch take a tuple as an index for several dimensions.
@@ -192,7 +200,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Each batch is a new list")
 def arrays(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     """Batches are arrays, and no lists. Perhaps np.array was called: it makes NumPy's numbers of ints, and
     text of keys that are mixed.
@@ -201,19 +209,19 @@ def arrays(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator
         yield np.array(batch)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Each batch is a new list")
 def deques(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     """A deque is no list: it cannot be sliced, and isinstance(batch, list) is False."""
     yield from map(deque, in_batches(sampler, batch_size, drop_last))
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Each batch is a new list")
 def sets(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     """A set is no list: it forgets the order, and an index that comes twice."""
     yield from map(set, in_batches(sampler, batch_size, drop_last))
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Each batch is a new list")
 def iterators(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     """Each batch is an iterator, as islice gives them: empty after one pass. The type promises a list."""
     yield from (islice(batch, len(batch)) for batch in in_batches(sampler, batch_size, drop_last))
@@ -226,7 +234,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]
         yield islice(indices, start, start + batch_size)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Each batch is a new list")
 def generators(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     """Each batch is a generator: empty after one pass. The type promises a list."""
     for batch in in_batches(sampler, batch_size, drop_last):
@@ -245,7 +253,7 @@ def slices_of_the_sampler(sampler: Any, batch_size: int, drop_last: bool) -> Ite
             yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`")
 def never_emptied(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The second batch still holds the indices of the first. After `yield batch` a new list must begin."""
     batch: list[int] = []
@@ -290,7 +298,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield list(batch)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`")
 def each_index_alone(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """Each index became a batch of its own. Perhaps `yield` does not wait for the list to be full, since it stands
     outside of the `if`, or `not drop_last` stands in it.
@@ -321,7 +329,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`")
 def one_index_too_few(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """Batches hold one index less than batch_size, and with batch_size = 1 it goes wrong altogether. Perhaps the length
     is tested before the index is appended, or against batch_size - 1.
@@ -348,7 +356,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="No batch is empty.")
 def empty_batch_first(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The first batch is empty: it was given before anything was in it. Perhaps a place was tested, and place
     0 leaves no remainder either.
@@ -375,7 +383,9 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(
+    breaks="A last batch that is shorter than `batch_size` is left out if `drop_last` says so."
+)
 def either_condition_gives_the_rest(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The short batch comes although drop_last=True, and without drop_last an empty one: as if either condition were
     enough. Both must hold: `batch and not drop_last`.
@@ -390,7 +400,9 @@ def either_condition_gives_the_rest(sampler: Iterable[int], batch_size: int, dro
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(
+    breaks="A last batch that is shorter than `batch_size` is left out if `drop_last` says so."
+)
 def rest_given_always(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """What is left at the end is given whatever it is: short although drop_last=True, and empty where batch_size
     divides the number of indices.
@@ -404,7 +416,7 @@ def rest_given_always(sampler: Iterable[int], batch_size: int, drop_last: bool) 
     yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def overlapping(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """A window slides over the indices, one place further each time: each index comes in several batches."""
     batch: deque[int] = deque(maxlen=batch_size)
@@ -425,7 +437,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
             yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`")
 def list_of_batches(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     """One thing comes, a list of all the batches: `yield` gives what stands behind it as one item. `yield from`, or one
     `yield` for each batch.
@@ -433,7 +445,9 @@ def list_of_batches(sampler: Iterable[int], batch_size: int, drop_last: bool) ->
     yield list(in_batches(sampler, batch_size, drop_last))
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(
+    breaks="A last batch that is shorter than `batch_size` is left out if `drop_last` says so."
+)
 def strict_zip(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The answer raises ValueError where the last group is short: zip(..., strict=True) refuses that. A short batch is
     no error; it is given, or dropped.
@@ -442,7 +456,7 @@ def strict_zip(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batc
         yield list(group)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`")
 def short_batch_joined(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The short rest was put into the batch before it, which is now too long: it is a batch of its own."""
     before: list[int] = []
@@ -457,7 +471,7 @@ def short_batch_joined(sampler: Iterable[int], batch_size: int, drop_last: bool)
         yield before
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Each batch is a new list")
 def tensors(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     """A tensor of indices is no list: its items are tensors, not ints, which a dict does not find and a list
     takes slowly; and keys that are text do not fit into it.
@@ -474,7 +488,7 @@ def indices_made_ints(sampler: Iterable[int], batch_size: int, drop_last: bool) 
     yield from in_batches(map(int, sampler), batch_size, drop_last)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Each batch is a new list")
 def bare_indices_for_batches_of_one(
     sampler: Iterable[int], batch_size: int, drop_last: bool
 ) -> Iterator[Any]:
@@ -483,7 +497,9 @@ def bare_indices_for_batches_of_one(
         yield batch if batch_size > 1 else batch[0]
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(
+    breaks="A last batch that is shorter than `batch_size` is left out if `drop_last` says so."
+)
 def first_short_batch_kept(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """With drop_last=True a short batch came where it is the only one: it is left out then, too, and no batch comes."""
     for place, batch in enumerate(in_batches(sampler, batch_size, False)):

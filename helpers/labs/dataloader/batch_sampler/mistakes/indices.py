@@ -18,7 +18,7 @@ Batches = Iterator[list[int]]
 _KEPT: list[int] = []
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def index_zero_lost(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """Index 0 is lost, perhaps by `if index`, which is false for 0 (and for the key ''): sample 0 is never trained on."""
     yield from in_batches(filter(None, sampler), batch_size, drop_last)
@@ -39,7 +39,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
             yield [index for index in group if index]
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def padded_with_none(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The last group is filled up with None, as zip_longest does it, and dataset[None] is an error."""
     indices = iter(sampler)
@@ -48,7 +48,7 @@ def padded_with_none(sampler: Iterable[int], batch_size: int, drop_last: bool) -
         yield list(group)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Calls have nothing in common.")
 def list_kept_between_calls(
     sampler: Iterable[int],
     batch_size: int,
@@ -81,7 +81,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     _KEPT.clear()
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`")
 def return_for_yield(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[int]:
     """Not batches came but the indices of the first one. `return` ends the function with its first batch; `yield`
     gives it away and goes on when the next one is asked for.
@@ -114,7 +114,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> list[int] | N
     return None if drop_last else batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`")
 def indices_one_by_one(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterator[Any]:
     """Indices came, and no lists of them: `yield from batch` gives the items of the list one by one; `yield batch`
     gives the list.
@@ -123,7 +123,7 @@ def indices_one_by_one(sampler: Iterable[int], batch_size: int, drop_last: bool)
         yield from batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def last_batch_filled_up(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The last batch was filled up with indices from the beginning: those samples count twice.
     (DistributedSampler does so, to give each rank as many batches.)
@@ -134,7 +134,7 @@ def last_batch_filled_up(sampler: Iterable[int], batch_size: int, drop_last: boo
         yield (batch + first * batch_size)[:batch_size]
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="At most one batch is read beyond those that have been given away.")
 def sampler_read_whole(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The sampler is read on and on for the next batch, perhaps to its end by list(sampler): a sampler of a
     stream has no end, and one of 10**9 samples takes minutes before the first batch.
@@ -183,7 +183,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     )
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="At most one batch is read beyond those that have been given away.")
 def several_batches_read_ahead(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """More than one batch is read ahead of the one that is given away: on a slow sampler training waits for all of
     them.
@@ -193,7 +193,7 @@ def several_batches_read_ahead(sampler: Iterable[int], batch_size: int, drop_las
         yield from in_batches(several, batch_size, drop_last)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="Nothing is read before the first batch is asked for.")
 def begun_at_the_call(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """Indices are read when the function is called, before a batch is asked for. A generator function runs nothing
     before the first next().
@@ -236,7 +236,7 @@ def sampler_sliced(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="any iterable of indices")
 def next_of_an_iterable(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
     """next() takes an iterator. A list, a range or a Sampler is an iterable, and needs iter() first."""
     while True:
@@ -251,7 +251,7 @@ def next_of_an_iterable(sampler: Any, batch_size: int, drop_last: bool) -> Batch
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The sampler is gone through once")
 def begun_again_for_each_batch(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The first batch comes again and again. Perhaps each islice(sampler, ...) begins a new iteration of the
     list: take one iter(sampler) before the loop.
@@ -281,7 +281,7 @@ def gone_through_twice(sampler: Iterable[int], batch_size: int, drop_last: bool)
     yield from in_batches(islice(sampler, most), batch_size, False)
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def stop_iteration_inside(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """A StopIteration that leaves the body of a generator becomes a RuntimeError since Python 3.7, and the
     indices before it are lost. Catch it, or let a `for` do so.
@@ -319,7 +319,7 @@ def error_taken_for_the_end(sampler: Iterable[int], batch_size: int, drop_last: 
         yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="a list that is given as sampler stays as it is.")
 def sampler_emptied(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
     """The caller's own list was changed, perhaps by pop or sort: the second epoch goes over a different list."""
     while sampler:
@@ -350,19 +350,19 @@ def global_generator_moved(sampler: Any, batch_size: int, drop_last: bool) -> Ba
     )
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def mixed_in_the_batch(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """Inside a batch the indices come in a different order, perhaps sorted, or out of a set: the sampler decides the order."""
     yield from map(sorted, in_batches(sampler, batch_size, drop_last))
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def batch_backwards(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """Each batch comes backwards, perhaps by pop() or insert(0, ...): the sampler decides the order."""
     yield from (batch[::-1] for batch in in_batches(sampler, batch_size, drop_last))
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def sampler_in_a_different_order(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """All indices come, but not in the sampler's order: perhaps sorted, backwards, or dealt out in turns."""
     yield from in_batches(sorted(sampler), batch_size, drop_last)
@@ -376,7 +376,7 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
             yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="The indices of `sampler` in lists of `batch_size`, in the sampler's order.")
 def zero_taken_for_the_end(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """Index 0 ends the epoch, as if nothing came after it: it is false, as None is. Perhaps `while index := next(...)`."""
     indices, batch = iter(sampler), []

@@ -113,7 +113,7 @@ class OrderByProcess(Right):
         return np.random.default_rng((self.seed, self.epoch, os.getpid()))
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="a new sampler stands at epoch 0.")
 class OnlyAfterSetEpoch(Right):
     """Where set_epoch was never called all seeds have one order. Perhaps such a sampler is not shuffled: a
     new one stands at epoch 0, and has the order of that.
@@ -131,7 +131,7 @@ class OnlyAfterSetEpoch(Right):
         return iter(self.order)
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="Iterating gives each index once, as a Python int.")
 class Floats(Right):
     """The indices are floats: a list refuses them. int(index)."""
 
@@ -139,7 +139,7 @@ class Floats(Right):
         return map(float, super().__iter__())
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="Iterating gives each index once")
 class ShortChunksSkipped(Right):
     """Where the lengths differ, or are 1, some indices never come. Perhaps chunks of one index are skipped:
     there is nothing to shuffle, and still something to give.

@@ -15,7 +15,9 @@ from helpers.labs.dataloader.chunk_sampler.exercise import chunk_sampler
 from helpers.labs.dataloader.chunk_sampler.right import Right
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(
+    breaks="chunk 0 holds the first lengths[0] indices, chunk 1 the next lengths[1], and so on."
+)
 class LocalIndices(Right):
     """No index is as large as the longest chunk is long, so that some come twice and some never. Perhaps each
     chunk was numbered from 0: the indices of the chunks before it must be added.
@@ -25,7 +27,9 @@ class LocalIndices(Right):
         return 0
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(
+    breaks="chunk 0 holds the first lengths[0] indices, chunk 1 the next lengths[1], and so on."
+)
 class EqualLengthsAssumed(Right):
     """Where the chunks are of unequal length, indices are wrong. Perhaps chunk * length is taken for the
     beginning of a chunk: the last file is nearly always shorter, and accumulate tells it for any lengths.
@@ -53,7 +57,9 @@ class _(Right):
         return chunk * (sum(self.lengths) // len(self.lengths))
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(
+    breaks="chunk 0 holds the first lengths[0] indices, chunk 1 the next lengths[1], and so on."
+)
 class ChunkEndForItsStart(Right):
     """Some indices come twice, some never, and some are not in the dataset. Perhaps a chunk begins where it
     ends: accumulate gives the ends, and a chunk begins where the one before it ends.
@@ -63,7 +69,7 @@ class ChunkEndForItsStart(Right):
         return list(accumulate(self.lengths))[chunk]
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="Iterating gives each index once")
 class LastIndexLeftOut(Right):
     """Some indices never come, perhaps the last one of each chunk: the end of a range is not in it, so
     nothing needs to be taken off.
@@ -73,7 +79,7 @@ class LastIndexLeftOut(Right):
         return rng.permutation(max(length - 1, 0)).tolist()
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="Iterating gives each index once")
 class DrawnWithReplacement(Right):
     """Some indices come twice and some never. Perhaps each index is drawn for itself: a permutation gives
     each once.
@@ -89,7 +95,7 @@ class _(Right):
         return rng.integers(len(self.lengths), size=len(self.lengths)).tolist() if self.lengths else []
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="Iterating gives each index once, as a Python int.")
 class TensorsForInts(Right):
     """The indices are tensors, and no ints: a dict of samples does not find them, and as keys two of them are
     never alike. Perhaps they come from torch.randperm: tolist() gives ints.
@@ -99,7 +105,7 @@ class TensorsForInts(Right):
         return torch.from_numpy(rng.permutation(length))
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="Iterating gives each index once, as a Python int.")
 class ChunksInsteadOfIndices(Right):
     """A sampler gives one index at a time; a list of them would be a batch sampler's."""
 
@@ -180,7 +186,7 @@ class _(Right):
             start += length
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="The list `lengths` stays as it is.")
 class CallersListShuffled(Right):
     """The list of lengths that the caller still holds was changed, perhaps by random.shuffle or sort: both
     work in place. Work on a copy.
@@ -317,7 +323,7 @@ class _(Right):
 # What decides the order, and how often it can be gone through.
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="The orders differ from epoch to epoch and from seed to seed.")
 class EpochIgnored(Right):
     """New samplers have one order in all epochs, whatever set_epoch was told. Perhaps it keeps a number that
     nothing looks at.
@@ -337,7 +343,7 @@ class _(Right):
         return iter(self.order)
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="The orders differ from epoch to epoch and from seed to seed.")
 class SeedIgnored(Right):
     """All seeds have one order: five runs with five seeds see the data in the same order."""
 
@@ -345,7 +351,7 @@ class SeedIgnored(Right):
         return np.random.default_rng(self.epoch)
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="The orders differ from epoch to epoch and from seed to seed.")
 class SeedAndEpochIgnored(Right):
     """Every seed and every epoch has one order, perhaps since the generator starts from a constant."""
 
@@ -353,7 +359,7 @@ class SeedAndEpochIgnored(Right):
         return np.random.default_rng(0)
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="The orders differ from epoch to epoch and from seed to seed.")
 class SeedTimesEpoch(Right):
     """In epoch 0 all seeds have one order, and with one seed all epochs have. Perhaps seed and epoch are
     multiplied: 0 times anything is 0.
@@ -363,7 +369,7 @@ class SeedTimesEpoch(Right):
         return np.random.default_rng(self.seed * self.epoch)
 
 
-@chunk_sampler.mistake()
+@chunk_sampler.mistake(breaks="The orders differ from epoch to epoch and from seed to seed.")
 class FirstEpochNotShuffled(Right):
     """In epoch 0 the files come in order, sample by sample, whatever the seed is. Perhaps `if self.epoch`
     decides: that is false in epoch 0, which is an epoch, too.

@@ -208,7 +208,7 @@ class _(Right):
         return np.array(samples)
 
 
-@objects.mistake()
+@objects.mistake(breaks="So do NumPy's numbers: np.float32(1), np.int16(2), np.bool_(True) and so on.")
 class NumpyNumbersUnknown(Right):
     """NumPy's numbers raise. np.float32(1) is neither an array nor a Python float: a sum or a mean of an
     array gives such a number, and it has a class of its own.
@@ -232,7 +232,9 @@ class _(Right):
         return self.others(samples)
 
 
-@objects.mistake()
+@objects.mistake(
+    breaks="give such a tensor of NumPy's dtype, one of shape (B,) if theirs is (). So do NumPy's numbers"
+)
 class NumpyNumbersAsPythons(Right):
     """NumPy's numbers give the dtypes of Python's, perhaps by float(sample) or item(): that makes one float
     of np.float64, np.float32 and np.float16, and their own dtype is gone.
@@ -248,7 +250,9 @@ class _(Right):
         return self.numbers([sample.item() for sample in samples])
 
 
-@objects.mistake()
+@objects.mistake(
+    breaks="give such a tensor of NumPy's dtype, one of shape (B,) if theirs is (). So do NumPy's numbers"
+)
 class NumpyNumbersBecomeFloat32(Right):
     """np.float64(1) gives float32, which torch.tensor makes of Python's floats. Perhaps a branch for floats
     came first, since np.float64 is one, or item() was called: torch.as_tensor keeps NumPy's dtype.
@@ -284,7 +288,10 @@ class _(Right):
         return torch.tensor(np.stack(samples), dtype=torch.float32)
 
 
-@objects.mistake()
+@objects.mistake(
+    breaks="NumPy's arrays, also a memmap, give such a tensor of NumPy's dtype, one of shape (B,) if "
+    "theirs is ()."
+)
 class ArrayWithoutDimensions(Right):
     """Arrays of shape () raise, perhaps since they were to be joined: np.array(3) has no dimension to join along. Stacking makes
     a new one.
@@ -424,7 +431,7 @@ class MemmapRefused(Right):
         return super().arrays(samples) if type(samples[0]) is np.ndarray else self.others(samples)
 
 
-@objects.mistake()
+@objects.mistake(breaks="So do NumPy's numbers: np.float32(1), np.int16(2), np.bool_(True) and so on.")
 class NumpyBoolUnknown(Right):
     """np.bool_ raises: it is no np.number, and no bool of Python's either. np.generic is above all of NumPy's numbers."""
 
@@ -449,7 +456,9 @@ class FloatsRounded(Right):
         return super().numbers(samples)
 
 
-@objects.mistake()
+@objects.mistake(
+    breaks="give such a tensor of NumPy's dtype, one of shape (B,) if theirs is (). So do NumPy's numbers"
+)
 class NumpyNumbersGathered(Right):
     """NumPy's numbers were gathered in a list or an array: a tensor of their dtype is wanted."""
 
@@ -463,7 +472,9 @@ class _(Right):
         return np.array(samples)
 
 
-@objects.mistake()
+@objects.mistake(
+    breaks="give such a tensor of NumPy's dtype, one of shape (B,) if theirs is (). So do NumPy's numbers"
+)
 class NumpyNumbersInAColumn(Right):
     """NumPy's numbers give shape (B, 1): a batch of B numbers has one dimension."""
 

@@ -209,7 +209,7 @@ class NothingRaisesStopIteration(Right):
         return super().__call__(samples)
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class TensorsOfStructuresOnly(Right):
     """Tensors were handled inside structures only: a dataset may give a bare tensor as its sample."""
 

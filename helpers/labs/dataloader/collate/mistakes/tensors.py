@@ -16,7 +16,7 @@ from helpers.labs.dataloader.collate.mistakes.batches import Right, objects
 from helpers.labs.dataloader.collate.mistakes.structures import DictClassLost, OnlyOneLevel
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class TensorDtypeLost(Right):
     """Tensors came back with torch's default dtypes. Perhaps they went through Python's numbers (tolist,
     item); that is slow, too.
@@ -35,7 +35,7 @@ class _(Right):
         return torch.tensor(np.stack(samples))
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class TensorsBecomeFloats(Right):
     """A batch in float32 for all: uint8 pictures take four times the memory, and labels are no indices any
     more.
@@ -54,7 +54,7 @@ class _(Right):
         return torch.as_tensor(np.stack(samples))
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class JoinedNotStacked(Right):
     """Samples are joined along a dimension that is there, as torch.cat does: two samples of shape (2, 3) give
     (4, 3). A batch has a dimension of its own.
@@ -88,7 +88,7 @@ class _(Right):
         return (torch.cat if samples[0].dim() else torch.stack)(list(samples))
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class BatchDimensionNotFirst(Right):
     """The samples do not stand along the first dimension, perhaps by dim=-1 or dim=1: the batch's dimension is the first one."""
 
@@ -180,7 +180,7 @@ class _(Right):
         return torch.stack(list(samples))
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class BatchOfOneNotABatch(Right):
     """A batch of one sample has the batch's dimension, too: a last batch of one must not change its shape."""
 
@@ -300,7 +300,7 @@ class ParametersRefused(Right):
         return super().tensors(samples) if type(samples[0]) is Tensor else self.others(samples)
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class TensorsThroughNumpy(Right):
     """Tensors of bfloat16 raise, perhaps since they went through NumPy, which has no such dtype: torch.stack takes all."""
 
@@ -317,7 +317,7 @@ class _(Right):
         return torch.from_numpy(np.stack(samples))
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class TensorsWithoutDimensionsRefused(Right):
     """Tensors of shape () raise, perhaps since pad_sequence or a size asks for a first dimension: torch.stack makes one."""
 
@@ -341,7 +341,7 @@ class _(Right):
         )
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class LastDimensionOfOneLost(Right):
     """Tensors whose last dimension is 1 lose it, perhaps by squeeze(-1): the batch has the shape of the samples behind B."""
 
@@ -375,7 +375,7 @@ class _(Right):
         return torch.as_tensor(np.stack(samples))
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class TensorsWithoutDimensionsInAColumn(Right):
     """Tensors of shape () give shape (B, 1): stacking adds one dimension, and that is B."""
 
@@ -392,7 +392,7 @@ class _(Right):
         return torch.as_tensor(np.stack(samples))
 
 
-@objects.mistake()
+@objects.mistake(breaks="One batch of B samples, as torch's default_collate makes it.")
 class SamplesReordered(Right):
     """The batch holds the samples in a different order, perhaps sorted or reversed: the sampler chose theirs, and a target that
     travels in a second list no longer fits.
@@ -418,7 +418,7 @@ class _(Right):
         return super().__call__(samples)
 
 
-@objects.mistake()
+@objects.mistake(breaks="One batch of B samples, as torch's default_collate makes it.")
 class FirstSampleForAll(Right):
     """Every row of the batch is the first sample: each sample is wanted, in its own row."""
 
@@ -435,7 +435,7 @@ class _(Right):
         return torch.as_tensor(np.stack(samples))
 
 
-@objects.mistake()
+@objects.mistake(breaks="Tensors give a tensor of shape (B, *shape) and of their dtype.")
 class TensorsStayAList(Right):
     """Tensors were only gathered: a list of tensors is no batch, stack them."""
 

@@ -17,7 +17,7 @@ from helpers.labs.dataloader.fetch.right import read_batch
 Collate = Callable[[Any], Any]
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="One index: `collate_fn` is given the sample dataset[index]")
 def collate_skipped_for_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """Without automatic batching collate_fn is called as well, with the one sample: it is what turns arrays
     into tensors there (default_convert).
@@ -30,7 +30,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(read_batch(dataset, index)) if auto_collation else default_convert(dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="One index: `collate_fn` is given the sample dataset[index]")
 def list_around_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """Without automatic batching there is no batch of one: collate_fn gets the sample, not a list around it,
     and no dimension is added.
@@ -38,7 +38,7 @@ def list_around_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: 
     return collate_fn(read_batch(dataset, index) if auto_collation else [dataset[index]])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch of a dataset without `__getitems__`: the list of its samples")
 def collated_one_by_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn was called for each sample, and sees no batch: it is what turns samples into one."""
     if not auto_collation:
@@ -62,7 +62,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return [collate_fn(dataset[one]) for one in index]
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="Each is called once, with one argument")
 def samples_unpacked(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn(*samples) hands over as many arguments as there are samples; a collate_fn takes one, the
     list.
@@ -70,7 +70,7 @@ def samples_unpacked(dataset: Any, index: Any, auto_collation: bool, collate_fn:
     return collate_fn(*read_batch(dataset, index)) if auto_collation else collate_fn(dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch of a dataset without `__getitems__`: the list of its samples")
 def generator_to_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn looks at the first sample, counts them and goes through them more than once: it needs a
     list, and a generator (or map) is empty after one pass.
@@ -91,7 +91,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(map(dataset.__getitem__, index))
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch of a dataset without `__getitems__`: the list of its samples")
 def tuple_to_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """default_collate and most people's collate_fn take the batch for a list; a tuple of samples looks like
     one sample with several fields.
@@ -121,13 +121,15 @@ def one_sample_is_no_list(dataset: Any, index: Any, auto_collation: bool, collat
     return collate_fn(samples[0] if len(samples) == 1 else samples)
 
 
-@fetch.mistake()
+@fetch.mistake(
+    breaks="What a map-style dataset gives for one index, or for one batch of them, through `collate_fn`."
+)
 def collate_never_called(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """What is read is returned as it is: nobody made a batch of it."""
     return read_batch(dataset, index) if auto_collation else dataset[index]
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.")
 def collate_skipped_for_many(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """__getitems__ gives samples, not a batch: collate_fn is called on what it gives, too."""
     if not auto_collation:
@@ -137,7 +139,7 @@ def collate_skipped_for_many(dataset: Any, index: Any, auto_collation: bool, col
     return collate_fn([dataset[one] for one in index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="what `collate_fn` returns is returned as it is.")
 def result_thrown_away(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """What was read is returned, and what collate_fn made of it is lost: that is the batch."""
     samples = read_batch(dataset, index) if auto_collation else dataset[index]
@@ -145,7 +147,9 @@ def result_thrown_away(dataset: Any, index: Any, auto_collation: bool, collate_f
     return samples
 
 
-@fetch.mistake()
+@fetch.mistake(
+    breaks="What a map-style dataset gives for one index, or for one batch of them, through `collate_fn`."
+)
 def own_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """The samples were collated in torch's way, perhaps by default_collate in the place of the caller's
     collate_fn: a batch of texts, or of boxes of unequal size, needs the one that was given.
@@ -163,7 +167,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return default_collate(read_batch(dataset, index)) if auto_collation else collate_fn(dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch of a dataset without `__getitems__`: the list of its samples")
 def none_samples_dropped(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """A sample that is None was left out. Whether it is to be left out is for collate_fn to say; here the batch silently
     gets smaller.
@@ -237,7 +241,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples)
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.")
 def getitems_made_a_list(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """What __getitems__ gives was made a list: of a dict of ready columns the keys are left, of a tensor its rows."""
     return collate_fn(list(read_batch(dataset, index)) if auto_collation else dataset[index])
@@ -280,7 +284,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.")
 def getitems_ignored(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """The dataset can read a batch in one call (one query, one read of a file), and was asked for each sample
     on its own.
@@ -288,7 +292,7 @@ def getitems_ignored(dataset: Any, index: Any, auto_collation: bool, collate_fn:
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.")
 def getitems_for_each_sample(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """__getitems__ takes the whole batch of indices. Called once a sample it saves nothing."""
     if auto_collation and hasattr(dataset, "__getitems__"):
@@ -384,13 +388,16 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="`auto_collation` alone says whether `index` is a batch")
 def auto_collation_upside_down(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """auto_collation is taken the other way round: True means that index is a batch of indices."""
     return collate_fn(dataset[index] if auto_collation else read_batch(dataset, index))
 
 
-@fetch.mistake()
+@fetch.mistake(
+    breaks="A batch of a dataset without `__getitems__`: the list of its samples, read in the order of "
+    "`index`."
+)
 def list_handed_to_getitem(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """The dataset was asked for several samples at once by dataset[...]: that works for a tensor or an array;
     a dataset's __getitem__ takes one index.
@@ -405,7 +412,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch of a dataset without `__getitems__`: the list of its samples")
 def repeated_index_read_once(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """An index that stands twice in the batch was read once. A sampler with replacement gives such batches, and
     augmentation makes two samples of one index; a set, a dict or a cache keeps one.

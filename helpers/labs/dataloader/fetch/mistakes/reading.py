@@ -15,7 +15,10 @@ from helpers.labs.dataloader.fetch.right import read, read_batch
 Collate = Callable[[Any], Any]
 
 
-@fetch.mistake()
+@fetch.mistake(
+    breaks="A batch of a dataset without `__getitems__`: the list of its samples, read in the order of "
+    "`index`."
+)
 def read_in_another_order(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """The samples were read in a different order than `index` gives, perhaps sorted, backwards or out of a set: they no
     longer stand where the sampler put them, or a dataset that draws random numbers draws others.
@@ -46,7 +49,10 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(read(dataset, index, auto_collation))
 
 
-@fetch.mistake()
+@fetch.mistake(
+    breaks="A batch of a dataset without `__getitems__`: the list of its samples, read in the order of "
+    "`index`."
+)
 def read_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """Samples were read twice, perhaps once to look and once to take: twice the work, and the augmentation of the second
     reading is a different one.
@@ -94,7 +100,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(samples)
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="one index of any kind (0, a key, a list that the dataset takes at once)")
 def index_zero_is_nothing(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """Index 0 was taken for no index, perhaps by `if not index`, which is true for 0 and for the key '': the first
     sample can never be read alone.
@@ -128,7 +134,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(read_batch(dataset, [int(one) for one in index]))
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="it need not have a length.")
 def length_needed(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """The answer asks for len(dataset), which is not needed to read from it: a dataset without a length works in a
     DataLoader that is given a sampler.
@@ -152,7 +158,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(read(dataset, index, auto_collation))
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="`index` is left as it is.")
 def index_changed(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """The list of indices was changed, perhaps by pop or sort: it is the caller's, who may need it again."""
     if auto_collation and not hasattr(dataset, "__getitems__"):
@@ -181,7 +187,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(read(dataset, index, auto_collation))
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.")
 def empty_bulk_read_again(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """What __getitems__ gave did not go to collate_fn where it is false (an empty list, None): perhaps the
     samples were read one by one after that. What it gives is the batch, whatever it is.
@@ -200,7 +206,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in index] if many is None else many)
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.")
 def short_batches_one_by_one(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """For a batch without indices, and perhaps for one of a single index, __getitems__ was not called: it reads a batch of any length."""
     if auto_collation and len(index) > 1 and hasattr(dataset, "__getitems__"):
@@ -215,7 +221,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.")
 def tuple_to_getitems(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """__getitems__ was given no list: it is handed the list of indices as it is."""
     if auto_collation and hasattr(dataset, "__getitems__"):
@@ -223,7 +229,7 @@ def tuple_to_getitems(dataset: Any, index: Any, auto_collation: bool, collate_fn
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="Each is called once, with one argument")
 def getitems_unpacked(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """__getitems__ was called with a wrong number of arguments, perhaps by __getitems__(*index): it takes
     one, the list.
@@ -233,7 +239,7 @@ def getitems_unpacked(dataset: Any, index: Any, auto_collation: bool, collate_fn
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="One index: `collate_fn` is given the sample dataset[index]")
 def bulk_copied(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn was given a copy of what the dataset gave: it takes the thing itself, whose class and memory
     may matter.
@@ -241,7 +247,7 @@ def bulk_copied(dataset: Any, index: Any, auto_collation: bool, collate_fn: Coll
     return collate_fn(copy.copy(read(dataset, index, auto_collation)))
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.")
 def bulk_sorted(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """What __getitems__ gave was changed, perhaps sorted: the dataset's own list is spoilt."""
     data = read(dataset, index, auto_collation)
@@ -250,7 +256,7 @@ def bulk_sorted(dataset: Any, index: Any, auto_collation: bool, collate_fn: Coll
     return collate_fn(data)
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.")
 def length_of_bulk_tested(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """The answer raises where __getitems__ gives something else than one sample for each index, perhaps since
     it compares the lengths: a dict of columns has the length of its keys. It goes to collate_fn as it is.
@@ -284,7 +290,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(read_batch(dataset, [_item(one) for one in index]))
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch of a dataset without `__getitems__`: the list of its samples")
 def array_to_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn was given an array of samples: it takes a list. An array turns samples of one shape into one block, and
     others into objects.
@@ -294,7 +300,7 @@ def array_to_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn:
     return collate_fn(read(dataset, index, auto_collation))
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="Each is called once, with one argument")
 def argument_by_name(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn was called with a keyword argument: nobody knows how a collate_fn calls its one argument."""
     return collate_fn(batch=read(dataset, index, auto_collation))
@@ -337,13 +343,13 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(read(dataset, index, auto_collation)) or None
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="what `collate_fn` returns is returned as it is.")
 def result_copied(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """A copy of what collate_fn returned came back: a batch in shared or pinned memory would lose it."""
     return copy.deepcopy(collate_fn(read(dataset, index, auto_collation)))
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="what `collate_fn` returns is returned as it is.")
 def result_wrapped(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """Something else came back than collate_fn returned, perhaps a list or a tuple around it: it is returned
     as it is.
@@ -416,7 +422,7 @@ def collated_after_an_error(dataset: Any, index: Any, auto_collation: bool, coll
     return result
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="Each is called once, with one argument")
 def getitems_by_keyword(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """__getitems__ was called with a keyword argument: nobody knows how a dataset calls its one argument."""
     if auto_collation and hasattr(dataset, "__getitems__"):
@@ -424,7 +430,7 @@ def getitems_by_keyword(dataset: Any, index: Any, auto_collation: bool, collate_
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="A batch of a dataset without `__getitems__`: the list of its samples")
 def samples_copied(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn was given copies of the samples: it takes the very objects that the dataset gave."""
     if not auto_collation:
@@ -439,9 +445,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(copy.deepcopy(read(dataset, index, auto_collation)))
 
 
-@fetch.mistake(
-    breaks="Each is called once, with one argument; what `collate_fn` returns is returned as it is."
-)
+@fetch.mistake(breaks="Each is called once, with one argument")
 def one_sample_read_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """Without batching the sample was read twice. Perhaps once to look and once to take: keep it in a variable."""
     if not auto_collation:
@@ -449,7 +453,7 @@ def one_sample_read_twice(dataset: Any, index: Any, auto_collation: bool, collat
     return collate_fn(read(dataset, index, auto_collation))
 
 
-@fetch.mistake()
+@fetch.mistake(breaks="Each is called once, with one argument")
 def collated_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn was called twice with the same samples, perhaps once to look at its result: it may be slow, or draw random
     numbers.

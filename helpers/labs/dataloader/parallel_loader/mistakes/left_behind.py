@@ -16,6 +16,8 @@ from helpers.labs.dataloader.parallel_loader import cleanup as steps
 from helpers.labs.dataloader.shared.loaders import LoaderMistake
 from helpers.labs.dataloader.shared.right import Loader, answer
 
+NOBODY_LEFT = "However the loop is left, no worker and no zombie (a process that ended and was not joined) is there afterwards"
+
 
 class Plain(Loader):
     """No clean-up but the one that a method calls."""
@@ -404,6 +406,7 @@ CLEANUP = [
         "After break zombies are left. Perhaps terminate() or kill() ended the workers, and nobody joined "
         "them: a process that has ended stays in the system's table until its parent asks how.",
         answer(UnjoinedAfterBreak),
+        breaks=NOBODY_LEFT,
     ),
     LoaderMistake(
         "ends_all_children",
@@ -411,6 +414,7 @@ CLEANUP = [
         "After break a process had ended that is none of the loader's workers. Perhaps all of multiprocessing.active_children() are "
         "killed: the workers of a different loader, which loads the training data, are among them.",
         answer(EndsAllChildren),
+        breaks="Processes that are not its workers are left alone.",
     ),
     LoaderMistake(
         "only_at_the_end",
@@ -420,6 +424,7 @@ CLEANUP = [
         "Or not all of them are killed, or one was told to end and cannot, since nobody reads its results.",
         answer(OnlyAtTheEnd),
         (answer(Kept),),
+        breaks=NOBODY_LEFT,
     ),
     LoaderMistake(
         "joined_before_drained",
@@ -430,6 +435,8 @@ CLEANUP = [
         answer(JoinedFirst),
         (),
         ("hangs", "Leaving the loop takes too long"),
+        breaks="Results that nobody has read, and errors of batches that nobody wants any more, make no "
+        "difference.",
     ),
     LoaderMistake(
         "errors_forgotten",
@@ -437,6 +444,7 @@ CLEANUP = [
         "After break the workers are ended, and after an error in a worker one goes on running. Perhaps the clean-up is for "
         "GeneratorExit only, or for an error at the `yield`: a finally around the whole loop covers all.",
         errors_forgotten,
+        breaks=NOBODY_LEFT,
     ),
     LoaderMistake(
         "try_begins_late",
@@ -445,6 +453,7 @@ CLEANUP = [
         "started: iter(batch_sampler) and the first tasks belong in it, too.",
         try_begins_late,
         (iter_outside,),
+        breaks=NOBODY_LEFT,
     ),
     LoaderMistake(
         "raises_unwanted",
@@ -452,6 +461,8 @@ CLEANUP = [
         "Leaving the loop raised the error of a batch that nobody wants any more: whoever leaves it wants "
         "none of the batches that are still to come, nor their errors.",
         answer(RaisesUnwanted),
+        breaks="Results that nobody has read, and errors of batches that nobody wants any more, make no "
+        "difference.",
     ),
     LoaderMistake(
         "waits_for_samples",
@@ -494,6 +505,7 @@ CLEANUP = [
         "An error in the sampler never reached the training loop: the epoch ends early, as if all were well. Perhaps it was "
         "caught, or a `return` stands in a finally.",
         answer(SamplerErrorSwallowed),
+        breaks="An error in the sampler comes through as it is.",
     ),
     LoaderMistake(
         "queues_kept",
@@ -514,6 +526,7 @@ CLEANUP = [
         steps.ERROR,
         "An error in the sampler came as RuntimeError: it is raised in this process, so nothing needs to be made anew.",
         answer(SamplerErrorWrapped),
+        breaks="An error in the sampler comes through as it is.",
     ),
     LoaderMistake(
         "started_at_the_call",
@@ -528,6 +541,7 @@ CLEANUP = [
         "An error in the sampler in the middle of the epoch leaves workers running. Perhaps what asks for "
         "one more batch stands outside of the try: it belongs inside.",
         refill_outside,
+        breaks=NOBODY_LEFT,
     ),
     LoaderMistake(
         "thread_left",

@@ -47,7 +47,5 @@ _former = [
     *errors.RAISING,
     *dead_workers.DEAD,
 ]
-add_mistakes(
-    parallel_loader,
-    (*(mistake._replace(variants=()) for mistake in _former if mistake.name in _AGAIN), *left_behind.CLEANUP),
-)
+_again = [mistake._replace(variants=(), breaks="") for mistake in _former if mistake.name in _AGAIN]
+add_mistakes(parallel_loader, (*_again, *left_behind.CLEANUP))

@@ -218,7 +218,7 @@ class _(Serial):
             raise TypeError("these arguments exclude each other")
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="ValueError: where DataLoader raises it")
 class ShuffleFalseRefused(Serial):
     """shuffle=False asks for nothing, as None does: only shuffle=True contradicts a sampler or an IterableDataset."""
 
@@ -258,7 +258,7 @@ class _(Serial):
             raise ValueError("shuffle and batch_sampler")
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An empty sampler is a sampler, too: nothing is read.")
 class EmptySamplerRefused(Serial):
     """An empty sampler was refused. It is a sampler, too, and the epoch has no batch."""
 
@@ -273,7 +273,7 @@ class EmptySamplerRefused(Serial):
             raise ValueError("nothing to sample")
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="ValueError: where DataLoader raises it")
 class BatchSamplerAloneRefused(Serial):
     """A batch_sampler was refused beside which only arguments stand that do not contradict it. Perhaps since batch_size is not
     None: that is 1 unless it is given.

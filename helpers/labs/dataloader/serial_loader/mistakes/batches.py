@@ -11,7 +11,9 @@ from torch.utils.data import default_collate, default_convert
 from helpers.labs.dataloader.serial_loader.right import Serial, loaders
 
 
-@loaders.mistake()
+@loaders.mistake(
+    breaks="One epoch of `DataLoader(dataset, ...)` with the same arguments and no workers, batch for batch."
+)
 class LastBatchLost(Serial):
     """A batch is yielded when it is full; what is left at the end is a batch, too, unless drop_last says no."""
 
@@ -38,7 +40,9 @@ class _(Serial):
         return super().from_stream()
 
 
-@loaders.mistake()
+@loaders.mistake(
+    breaks="One epoch of `DataLoader(dataset, ...)` with the same arguments and no workers, batch for batch."
+)
 class DropLastIgnored(Serial):
     """drop_last is accepted, and a short last batch comes all the same."""
 
@@ -56,7 +60,9 @@ class _(Serial):
         return super().chosen()
 
 
-@loaders.mistake()
+@loaders.mistake(
+    breaks="One epoch of `DataLoader(dataset, ...)` with the same arguments and no workers, batch for batch."
+)
 class DropsTheLastFullBatch(Serial):
     """drop_last drops a batch that is shorter than batch_size. Here the last batch was dropped though it was full."""
 
@@ -75,7 +81,7 @@ class _(Serial):
         return iter(batches[:-1]) if drop else iter(batches)
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="The last may be shorter, and drop_last drops it.")
 class DropLastOfAStream(Serial):
     """drop_last does not drop the short last batch of an IterableDataset. A BatchSampler over endless
     indices cannot do it: the stream ends where no sampler sees it.
@@ -97,7 +103,7 @@ class ListTakenForABatch(Serial):
             yield self.collate_fn(self.fetched(index) if isinstance(index, list) else self.dataset[index])
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="map-style, or of the class IterableDataset")
 class TakenForAStream(Serial):
     """A map-style dataset that can be iterated over was read as a stream. Only the class IterableDataset makes one: a
     list, too, has __iter__.
@@ -110,7 +116,7 @@ class TakenForAStream(Serial):
         return self.from_stream()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="Its len() is never asked.")
 class LengthOfAStream(Serial):
     """len() of an IterableDataset is asked. It is a promise that few can give, and often untrue: take samples until there
     are no more.
@@ -139,7 +145,7 @@ class _(Serial):
         return super().from_stream()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="Its len() is never asked.")
 class LengthOfAStreamAsked(Serial):
     """The batches are right, and the stream was asked for its length. Nobody needs it to take samples until there are no
     more. list() asks, too, and reads the whole stream.
@@ -153,7 +159,7 @@ class LengthOfAStreamAsked(Serial):
         return super().from_stream()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An IterableDataset gives batches of batch_size samples of one iterator.")
 class EmptyLastBatchOfAStream(Serial):
     """A stream whose last batch is full gave one batch more, an empty one. Perhaps what is left at the end is yielded without
     a look whether anything is left.
@@ -173,7 +179,7 @@ class EmptyLastBatchOfAStream(Serial):
             yield self.collate_fn(batch)
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An IterableDataset gives batches of batch_size samples of one iterator.")
 class BatchListUsedAgain(Serial):
     """A batch changed after it was handed over. Perhaps one list serves all batches of a stream, and is cleared after each:
     collate_fn may keep it, so give it a new list each time.
@@ -193,7 +199,7 @@ class BatchListUsedAgain(Serial):
             yield self.collate_fn(batch)
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="collate_fn is called on the list of samples of each batch, or on the single sample.")
 class ListOfOneSample(Serial):
     """With batch_size=None collate_fn was called on a list of one sample: it is called on the sample itself."""
 
@@ -204,7 +210,7 @@ class ListOfOneSample(Serial):
             self.collate_fn = lambda sample: collate_fn([sample])
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="Without it: default_collate for batches")
 class BatchesNotCollated(Serial):
     """Batches of a batch_sampler came as lists: without a collate_fn they go through default_collate. Perhaps default_convert
     was taken because batch_size is None, as torch sets it beside a batch_sampler.
@@ -214,7 +220,7 @@ class BatchesNotCollated(Serial):
         return super().collate() if self.batch_sampler is None else default_convert
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An IterableDataset gives batches of batch_size samples of one iterator.")
 class StreamBegunAnew(Serial):
     """iter(dataset) begins at the start: call it once an epoch, not once a batch. The first samples came again and again."""
 
@@ -257,7 +263,7 @@ class _(Serial):
         return super().from_stream()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="With batch_size=None single samples come, no batches.")
 class SingleSamplesCollated(Serial):
     """With batch_size=None a sample was collated, or came as a batch of one. There are no batches then: the default is
     default_convert on the sample itself, which turns arrays and numbers of NumPy into tensors and adds no dimension.
@@ -273,7 +279,7 @@ class _(Serial):
         return default_collate
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="default_convert for single samples.")
 class SingleSamplesNotConverted(Serial):
     """With batch_size=None the sample came as it is; default_convert makes a tensor of a NumPy array first."""
 
@@ -289,7 +295,7 @@ class _(Serial):
         return super().collate() if self.batched or not self.iterable else lambda sample: sample
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="collate_fn is called on the list of samples of each batch, or on the single sample.")
 class CollateSkipped(Serial):
     """With batch_size=None, too, collate_fn is called: on the single sample. Here it was not."""
 
@@ -309,7 +315,7 @@ class _(Serial):
         return super().from_stream()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="collate_fn is called on the list of samples of each batch, or on the single sample.")
 class CollateFnIgnored(Serial):
     """collate_fn is accepted, and batches are made by default_collate all the same."""
 
@@ -328,7 +334,7 @@ class _(Serial):
         return super().from_stream()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="collate_fn is called on the list of samples of each batch")
 class TupleOfSamples(Serial):
     """collate_fn was called on a tuple. DataLoader calls it on a list of the samples, and a collate_fn may tell the two
     apart.
@@ -365,7 +371,7 @@ class _(Serial):
         return samples if paged else tuple(samples)
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="What it gives is the batch, None and 0 too.")
 class FalsyBatchLeftOut(Serial):
     """A batch that is None or 0 was left out, or ended the epoch. What collate_fn gives is the batch, whatever it is."""
 
@@ -439,7 +445,7 @@ class NoneIsCalled(Serial):
         return super().fetched(indices)
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An IterableDataset gives batches of batch_size samples of one iterator.")
 class IteratorForEachBatch(Serial):
     """The batches are right, and iter(dataset) was called several times: a stream that can be read only once then gives other
     batches. Perhaps once for each batch, and what was read before is read again: call it once an epoch.

@@ -23,7 +23,7 @@ class _Ends(Serial):
             return
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An error in the dataset, a sampler or collate_fn comes through as it is")
 class ErrorEndsTheEpoch(_Ends):
     """An error ended the epoch, and the training loop never heard of it. Perhaps IndexError was taken for the end of the
     data, or everything was caught.
@@ -40,7 +40,7 @@ class _(_Ends):
     kinds = (LookupError,)
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An error in the dataset, a sampler or collate_fn comes through as it is")
 class BadSampleSkipped(Serial):
     """A sample that could not be read was left out in silence: the model trains on less than it was given."""
 
@@ -56,7 +56,10 @@ class BadSampleSkipped(Serial):
         return samples
 
 
-@loaders.mistake()
+@loaders.mistake(
+    breaks="An error in the dataset, a sampler or collate_fn comes through as it is, after the batches "
+    "before it."
+)
 class ErrorBeforeItsTurn(Serial):
     """An error came before a batch that had been made before it. Perhaps one batch is made ahead of the one that is handed over:
     keep an error until its turn.
@@ -71,7 +74,7 @@ class ErrorBeforeItsTurn(Serial):
             ready = following
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="The samples of a batch that was begun are lost.")
 class ShortBatchBeforeAnError(Serial):
     """Before the error of a stream came a batch of the samples that were left: a short batch is the last of a stream that has
     ended, and this one has failed.
@@ -95,7 +98,7 @@ def _until_it_fails(samples: Iterable[Any], failed: list[Exception]) -> Iterator
         failed.append(error)
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An error in the dataset, a sampler or collate_fn comes through as it is")
 class ErrorWrapped(Serial):
     """An error came as a different one: who catches the first by its kind catches this one no more. Perhaps `raise ... from
     error` stands there.
@@ -108,7 +111,7 @@ class ErrorWrapped(Serial):
             raise RuntimeError("loading failed") from error
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An error in the dataset, a sampler or collate_fn comes through as it is")
 class GetitemsErrorHidden(Serial):
     """An error raised inside of __getitems__ was caught, and other batches came in its place. Perhaps a `try`
     was to find out whether the dataset has __getitems__, and the samples were read one by one: ask getattr.

@@ -14,7 +14,7 @@ from torch.utils.data import RandomSampler
 from helpers.labs.dataloader.serial_loader.right import Serial, loaders
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="An empty sampler is a sampler, too: nothing is read.")
 class EmptySamplerIsNone(Serial):
     """An empty sampler was taken for none, and everything was read. Perhaps by `if sampler:`, or `sampler or
     ...`, which asks whether it is empty: ask `is None`.
@@ -36,7 +36,7 @@ class _(Serial):
         super().__init__(*args, sampler=sampler or None, **options)
 
 
-@loaders.mistake()
+@loaders.mistake(breaks='An index is whatever the dataset takes: 0, "" or a key.')
 class FalsyIndex(Serial):
     """An index that is 0 or empty was left out, or taken for the end of the sampler: an index is whatever the dataset
     takes.
@@ -56,7 +56,7 @@ class _(Serial):
         return super().chosen()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="collate_fn is called on the list of samples of each batch")
 class EmptyBatchLeftOut(Serial):
     """An empty list of the batch sampler was left out. It is a batch without samples, and collate_fn decides about it."""
 
@@ -65,7 +65,7 @@ class EmptyBatchLeftOut(Serial):
         return super().from_table()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="it has a length only if indices are made from it.")
 class LengthOfTheDataSet(Serial):
     """len(dataset) was asked, though a sampler or a batch_sampler gives the indices: a dataset need not have a length
     then.
@@ -77,7 +77,7 @@ class LengthOfTheDataSet(Serial):
         return super().__iter__()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="Indices come from batch_sampler, or from sampler in batches of batch_size")
 class SamplerIgnored(Serial):
     """The samples did not come in the sampler's order, but in the dataset's."""
 
@@ -87,7 +87,9 @@ class SamplerIgnored(Serial):
         return super().chosen()
 
 
-@loaders.mistake()
+@loaders.mistake(
+    breaks="At the start of the epoch, before the sampler draws, one number is drawn as DataLoader does"
+)
 class NoBaseSeed(Serial):
     """No base seed was drawn, or not with all arguments. Only workers need it, and yet DataLoader draws it always, from
     the loader's generator if it has one.
@@ -133,7 +135,7 @@ class _(Serial):
             super().draw()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks="what is drawn from; torch's global generator if it is None.")
 class BaseSeedFromTheGlobalGenerator(Serial):
     """The base seed was drawn from torch's global generator, though the loader has a generator of its own."""
 
@@ -141,7 +143,10 @@ class BaseSeedFromTheGlobalGenerator(Serial):
         torch.empty((), dtype=torch.int64).random_()
 
 
-@loaders.mistake()
+@loaders.mistake(
+    breaks="one number is drawn as DataLoader does: `torch.empty((), "
+    "dtype=torch.int64).random_(generator=generator)`."
+)
 class BaseSeedDrawnInADifferentWay(Serial):
     """More or less was drawn than one number an epoch, a whole int64: the generator stands elsewhere afterwards. Perhaps a
     number is drawn for each batch, or one of a different dtype.
@@ -362,7 +367,7 @@ class _(Serial):
         return super().from_table()
 
 
-@loaders.mistake()
+@loaders.mistake(breaks='An index is whatever the dataset takes: 0, "" or a key.')
 class IndexMadeAnInt(Serial):
     """An error came for an index that is no number. Perhaps each index is made an int: an index is whatever the dataset
     takes, a key, too.
@@ -384,7 +389,10 @@ class _(Serial):
         return super().from_table()
 
 
-@loaders.mistake()
+@loaders.mistake(
+    breaks="or else from RandomSampler(dataset, generator=generator) (shuffle=True) or "
+    "SequentialSampler(dataset)."
+)
 class ShuffledUnlessFalse(Serial):
     """Without shuffle the samples of a dataset did not come in its order. Perhaps the test is `shuffle is not False`: not
     given it is None, which asks for nothing.

@@ -84,6 +84,8 @@ DEAD = [
         answer(NeverLooks),
         (answer(LooksWithoutEnd), answer(AllDead)),
         ("hangs", "The loader waits"),
+        breaks="A worker that died (killed, or ended by os._exit, whatever its exit code) is noticed within "
+        "a second or so",
     ),
     LoaderMistake(
         "dead_worker_ends_the_epoch",
@@ -91,12 +93,15 @@ DEAD = [
         "A worker was killed, and the epoch ended as if all were well. Perhaps a process that is gone is "
         "taken for one that has finished, or what it owed is passed over.",
         answer(DeadIsTheEnd),
+        breaks="A worker that died (killed, or ended by os._exit, whatever its exit code) is noticed within "
+        "a second or so",
     ),
     LoaderMistake(
         "empty_comes_through",
         steps.KILLED,
         "queue.Empty says only that nothing has come yet; a slow sample would raise it, too.",
         answer(EmptyComesThrough),
+        breaks="RuntimeError: a worker died.",
     ),
     LoaderMistake(
         "different_error_for_a_death",
@@ -104,6 +109,7 @@ DEAD = [
         "A worker died, and what came is no RuntimeError: code that waits for one does not catch it. Perhaps a class that "
         "fits better was raised, as ChildProcessError; or one came through from the queue, as EOFError.",
         answer(DifferentError),
+        breaks="RuntimeError: a worker died.",
     ),
     LoaderMistake(
         "exit_code_only",

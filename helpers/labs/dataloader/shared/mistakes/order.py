@@ -262,6 +262,7 @@ ORDER = [
         "A batch came before its turn since it was ready before. The queue of results is in the order in "
         "which batches are done: keep what comes early until its turn.",
         answer(ArrivalOrder),
+        breaks="What arrives before its turn is kept.",
     ),
     LoaderMistake(
         "shared_task_queue",
@@ -302,6 +303,8 @@ PREFETCH = [
         "Batches that were asked of the sampler never came. Perhaps the epoch ended when the sampler had "
         "no more: all that are outstanding then are still to be handed over.",
         answer(TailLost),
+        breaks="Batch k is `collate_fn([dataset[i] for i in indices])` with the sampler's k-th list of "
+        "indices.",
     ),
     LoaderMistake(
         "factor_for_all_workers",

@@ -177,6 +177,7 @@ PROCESSES = [
         "Every sample was loaded by the training loop itself. Perhaps there are no workers, or they get nothing, or samples in "
         "place of indices.",
         serial,
+        breaks="Batches of a map-style dataset, loaded by `num_workers` processes",
     ),
     LoaderMistake(
         "threads",
@@ -185,6 +186,7 @@ PROCESSES = [
         "and random numbers are shared, too.",
         thread_pool,
         _THREADS,
+        breaks="Batches of a map-style dataset, loaded by `num_workers` processes",
     ),
     LoaderMistake(
         "data_loader_inside",
@@ -192,6 +194,8 @@ PROCESSES = [
         "This is the class that the exercise re-creates.",
         from_data_loader,
         (data_loader,),
+        breaks="Start the workers yourself, with lab.start_worker(work, *args) or torch.multiprocessing: no "
+        "DataLoader, no pool.",
     ),
     LoaderMistake(
         "pool_inside",
@@ -199,6 +203,8 @@ PROCESSES = [
         "A pool deals tasks to whoever is free, draws all indices at once and knows no worker_init_fn with a number.",
         imap,
         (executor,),
+        breaks="Start the workers yourself, with lab.start_worker(work, *args) or torch.multiprocessing: no "
+        "DataLoader, no pool.",
     ),
     LoaderMistake(
         "sample_loaded_in_the_main_process",
@@ -206,6 +212,7 @@ PROCESSES = [
         "Some samples were loaded by the training loop itself, beside the workers. Perhaps one was read as a test: it may be "
         "slow, and open a file that the workers then share.",
         answer(ReadsOne),
+        breaks="Worker k % num_workers loads and collates it",
     ),
     LoaderMistake(
         "collated_in_the_main_process",
@@ -214,6 +221,7 @@ PROCESSES = [
         "collating is work, too; in the worker it runs beside the training, and one batch travels in "
         "place of many samples.",
         answer(CollatesHere),
+        breaks="Worker k % num_workers loads and collates it",
     ),
     LoaderMistake(
         "generator_to_collate",
@@ -221,6 +229,8 @@ PROCESSES = [
         "collate_fn was given a generator: it looks at the first sample, counts them and goes through "
         "them more than once, and a generator is empty after one pass.",
         answer(GeneratorToCollate),
+        breaks="Batch k is `collate_fn([dataset[i] for i in indices])` with the sampler's k-th list of "
+        "indices.",
     ),
     LoaderMistake(
         "length_needed",
@@ -228,6 +238,7 @@ PROCESSES = [
         "A length was asked of something that has none, perhaps by len(batch_sampler): any iterable will "
         "do as sampler, and one without an end has no length.",
         answer(AsksLength),
+        breaks="any iterable of lists of indices; it may have no end.",
     ),
     LoaderMistake(
         "sampler_counted_first",
@@ -235,6 +246,7 @@ PROCESSES = [
         "The sampler was gone through to its end, and no batch came. Perhaps its batches were counted first: an iterator is empty "
         "after that, and one without an end is never counted. Ask for a batch when it is needed.",
         answer(CountsFirst),
+        breaks="The sampler is gone through once, lazily",
     ),
     LoaderMistake(
         "sampler_indexed",
@@ -242,12 +254,15 @@ PROCESSES = [
         "A generator was asked for an item by its place. Perhaps the sampler, with [k] or a slice: any iterable of lists will do, "
         "so ask it by iter() and next().",
         answer(Indexes),
+        breaks="any iterable of lists of indices; it may have no end.",
     ),
     LoaderMistake(
         "tuple_to_collate",
         steps.PROCESSES,
         "collate_fn was given a tuple: it takes the list of a batch's samples, and may tell the two apart.",
         answer(TupleToCollate),
+        breaks="Batch k is `collate_fn([dataset[i] for i in indices])` with the sampler's k-th list of "
+        "indices.",
     ),
     LoaderMistake(
         "samples_in_a_different_order",
@@ -255,11 +270,14 @@ PROCESSES = [
         "Inside a batch the samples come in a different order than their indices, perhaps sorted: the "
         "sampler decides the order.",
         answer(SortsIndices),
+        breaks="Batch k is `collate_fn([dataset[i] for i in indices])` with the sampler's k-th list of "
+        "indices.",
     ),
     LoaderMistake(
         "process_per_batch",
         steps.PROCESSES,
         "A process for each batch pays for its start each time, and a dataset that opens files opens them each time.",
         answer(ProcessPerBatch),
+        breaks="Batches of a map-style dataset, loaded by `num_workers` processes",
     ),
 ]

@@ -240,12 +240,14 @@ INFO = [
         steps.INFO,
         "What worker_init_fn sets in the training loop's process (generators, files, the dataset) all workers share.",
         answer(HookHere),
+        breaks="called in each worker, with its id.",
     ),
     LoaderMistake(
         "hook_never_called",
         steps.INFO,
         "worker_init_fn was never called.",
         answer(NoHook),
+        breaks="called in each worker, with its id.",
     ),
     LoaderMistake(
         "hook_for_each_batch",
@@ -253,6 +255,7 @@ INFO = [
         "worker_init_fn was called more than once in a worker, with its number. Perhaps before each batch: it opens files or seeds "
         "generators, once, before the worker loads.",
         answer(HookForEachBatch),
+        breaks="calls worker_init_fn(id), if there is one; then it loads.",
     ),
     LoaderMistake(
         "hook_given_the_seed",
@@ -260,6 +263,7 @@ INFO = [
         "worker_init_fn was called with the worker's seed: it takes the worker's number, and finds the "
         "seed by get_worker_info() or torch.initial_seed().",
         answer(HookGivenTheSeed),
+        breaks="called in each worker, with its id.",
     ),
     LoaderMistake(
         "no_worker_info",
@@ -268,6 +272,7 @@ INFO = [
         "set_worker_info is not called, or after the hook.",
         answer(NoInfo),
         (answer(InfoAfterHook),),
+        breaks="calls lab.set_worker_info(id, num_workers, base_seed + id, dataset); calls worker_init_fn(id)",
     ),
     LoaderMistake(
         "base_seed_in_worker_info",
@@ -275,6 +280,7 @@ INFO = [
         "WorkerInfo.seed is right in worker 0, and not in worker 1. Perhaps it is the base seed: the "
         "worker's own is base_seed + id, and with the base seed alone all hooks seed alike.",
         answer(BaseSeedInInfo),
+        breaks="calls lab.set_worker_info(id, num_workers, base_seed + id, dataset)",
     ),
     LoaderMistake(
         "hook_before_the_seeds",
@@ -282,6 +288,9 @@ INFO = [
         "torch does not have the worker's seed yet when worker_init_fn runs. Perhaps it is called before "
         "the seeds: what it seeds is then seeded over, and what it draws is not the worker's own.",
         answer(HookBeforeSeeds),
+        breaks="A worker, in this order: calls torch.set_num_threads(1); seeds random and torch with "
+        "base_seed + id and NumPy with lab.numpy_seed(base_seed, id); calls lab.set_worker_info(id, "
+        "num_workers, base_seed + id, dataset); calls worker_init_fn(id)",
     ),
     LoaderMistake(
         "threads_in_workers",
@@ -289,6 +298,7 @@ INFO = [
         "Without torch.set_num_threads(1) first, a forked worker waits for threads that were not copied.",
         answer(ManyThreads),
         (answer(ThreadsAfterHook),),
+        breaks="A worker, in this order: calls torch.set_num_threads(1)",
     ),
     LoaderMistake(
         "one_thread_everywhere",
@@ -296,6 +306,7 @@ INFO = [
         "torch.set_num_threads(1) was called in the training loop's process, and slows the training down: it is for the "
         "worker.",
         answer(OneThreadHere),
+        breaks="A worker, in this order: calls torch.set_num_threads(1)",
     ),
 ]
 SEEDS = [
@@ -305,6 +316,7 @@ SEEDS = [
         "Worker 1 draws the numbers of worker 0, in all three libraries. Perhaps the worker's number is "
         "missing in its seed.",
         answer(SameSeed),
+        breaks="seeds random and torch with base_seed + id and NumPy with lab.numpy_seed(base_seed, id)",
     ),
     LoaderMistake(
         "same_seed_but_in_numpy",
@@ -312,6 +324,7 @@ SEEDS = [
         "Worker 1 draws the numbers of worker 0 from random and torch, and NumPy is right. Perhaps both "
         "were seeded with base_seed: it is base_seed + id.",
         answer(SameSeedButNumpy),
+        breaks="seeds random and torch with base_seed + id",
     ),
     LoaderMistake(
         "numpy_not_seeded",
@@ -319,6 +332,7 @@ SEEDS = [
         "All workers draw the same numbers from NumPy. Perhaps it was not seeded, which makes each epoch "
         "the same, too: a fork copies NumPy's generator with its state. torch had this fault until 1.9.",
         answer(NoNumpy),
+        breaks="seeds random and torch with base_seed + id and NumPy with lab.numpy_seed(base_seed, id)",
     ),
     LoaderMistake(
         "only_torch_seeded",
@@ -326,6 +340,7 @@ SEEDS = [
         "random and NumPy draw other numbers than they should, and torch is right. Perhaps only torch was "
         "seeded: torch.manual_seed seeds neither random nor NumPy.",
         answer(OnlyTorch),
+        breaks="seeds random and torch with base_seed + id and NumPy with lab.numpy_seed(base_seed, id)",
     ),
     LoaderMistake(
         "random_not_seeded",
@@ -333,6 +348,7 @@ SEEDS = [
         "Python's random draws other numbers than after random.seed(base_seed + id); torch and NumPy are "
         "right. Perhaps it was not seeded.",
         answer(NoRandom),
+        breaks="seeds random and torch with base_seed + id",
     ),
     LoaderMistake(
         "no_draw_without_a_generator",
@@ -348,6 +364,7 @@ SEEDS = [
         "remainder: % 2**32 throws away half of the seed, and torch mixes all of it with the worker's "
         "number (numpy_seed).",
         answer(NumpyModulo),
+        breaks="seeds random and torch with base_seed + id and NumPy with lab.numpy_seed(base_seed, id)",
     ),
     LoaderMistake(
         "base_seed_not_drawn",
@@ -355,6 +372,8 @@ SEEDS = [
         "Epoch 2 replays the noise of epoch 1. Perhaps the base seed is initial_seed(): that is what the "
         "generator started from, and it stays.",
         answer(InitialSeed),
+        breaks="base_seed is `torch.empty((), dtype=torch.int64).random_(generator=generator).item()`, drawn"
+        " once",
     ),
     LoaderMistake(
         "global_generator",
@@ -362,6 +381,7 @@ SEEDS = [
         "The workers' noise follows torch's global generator, though a generator was given: draw the base seed from that one. "
         "Whoever seeds it expects the same noise.",
         answer(GlobalGenerator),
+        breaks="what the base seed is drawn from; torch's global generator if it is None.",
     ),
     LoaderMistake(
         "a_base_seed_for_each_worker",
@@ -369,6 +389,8 @@ SEEDS = [
         "Worker 0 draws what it should, worker 1 does not, in all three libraries. Perhaps a base seed was drawn for each "
         "worker: one serves all, who add their number.",
         answer(OwnDraws),
+        breaks="base_seed is `torch.empty((), dtype=torch.int64).random_(generator=generator).item()`, drawn"
+        " once",
     ),
     LoaderMistake(
         "numpy_seed_of_the_workers_seed",
@@ -376,6 +398,7 @@ SEEDS = [
         "NumPy is right in worker 0 and wrong in worker 1. Perhaps numpy_seed was called with base_seed + id: it takes the base "
         "seed and the number apart, and mixes them.",
         answer(NumpyTwice),
+        breaks="seeds random and torch with base_seed + id and NumPy with lab.numpy_seed(base_seed, id)",
     ),
     LoaderMistake(
         "a_draw_for_each_worker",

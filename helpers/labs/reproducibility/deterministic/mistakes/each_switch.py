@@ -19,7 +19,7 @@ from helpers.labs.reproducibility.deterministic.exercise import (
 )
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="After the block all of these are as they were before it")
 @contextlib.contextmanager
 def left_on() -> Iterator[None]:
     """The switches are still on after the block: nothing was given back, or what was read once they had been set. The
@@ -110,7 +110,7 @@ def warn_only_lost() -> Iterator[None]:
         turn(before | {"warn_only": False})
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="A variable that was not set is then not set.")
 @contextlib.contextmanager
 def variable_emptied() -> Iterator[None]:
     """CUBLAS_WORKSPACE_CONFIG was not there before the block, and is empty after it. Empty is a value of its own, and
@@ -124,7 +124,7 @@ def variable_emptied() -> Iterator[None]:
         turn(before | {CUBLAS: before[CUBLAS] or ""})
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="A variable that was not set is then not set.")
 @contextlib.contextmanager
 def variable_left() -> Iterator[None]:
     """CUBLAS_WORKSPACE_CONFIG is still set after the block. It is a switch, too, and every process that is started
@@ -177,7 +177,7 @@ def _() -> Iterator[None]:
         turn(switches() | {name: before[name] for name in ("deterministic algorithms", "warn_only")})
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="Every error comes out, of whatever kind")
 @contextlib.contextmanager
 def errors_swallowed() -> Iterator[None]:
     """Every error of the block is eaten, perhaps by an `except` without `raise`, or a `return` in `finally`: the
@@ -192,7 +192,7 @@ def errors_swallowed() -> Iterator[None]:
     turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="`torch.backends.cudnn.deterministic` is True")
 @contextlib.contextmanager
 def only_the_mode() -> Iterator[None]:
     """`cudnn.deterministic` is off in the block, and CUBLAS_WORKSPACE_CONFIG is not set. Perhaps only the
@@ -210,7 +210,7 @@ def only_the_mode() -> Iterator[None]:
         torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="`torch.use_deterministic_algorithms` is on")
 @contextlib.contextmanager
 def only_the_environment() -> Iterator[None]:
     """The mode and cudnn.deterministic are off in the block. Perhaps only the variable was set: it fixes
@@ -225,7 +225,7 @@ def only_the_environment() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="`torch.use_deterministic_algorithms` is on, with errors and not with warnings")
 @contextlib.contextmanager
 def only_warns() -> Iterator[None]:
     """The mode only warns. Perhaps warn_only=True: an operation without a deterministic version then warns and goes
@@ -239,7 +239,7 @@ def only_warns() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="`torch.utils.deterministic.fill_uninitialized_memory` is True")
 @contextlib.contextmanager
 def fill_off() -> Iterator[None]:
     """`fill_uninitialized_memory` is off in the block. Without filling, `torch.empty` hands out whatever lay in
@@ -256,7 +256,7 @@ def fill_off() -> Iterator[None]:
 _before: Switches = {}
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="Blocks may stand inside each other")
 @contextlib.contextmanager
 def one_memory_for_all() -> Iterator[None]:
     """The outer block gives back what was set inside it. Perhaps the old values stand in one place for all blocks,
@@ -284,7 +284,7 @@ def benchmark_kept() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="After the block all of these are as they were before it")
 @contextlib.contextmanager
 def cudnn_not_given_back() -> Iterator[None]:
     """`cudnn.deterministic` is not as it was. It is a switch of its own: the mode does not set it, and nobody else
@@ -316,7 +316,7 @@ def without(*names: str) -> Callable[[], contextlib.AbstractContextManager[None]
     return answer
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="`torch.backends.cudnn.deterministic` is True")
 @contextlib.contextmanager
 def cudnn_deterministic_forgotten() -> Iterator[None]:
     """`cudnn.deterministic` is off in the block. It is a switch of its own: it forbids the algorithms of cuDNN that
@@ -341,7 +341,9 @@ def _() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(
+    breaks='the environment variable `CUBLAS_WORKSPACE_CONFIG` is ":4096:8" (":16:8" will do, too).'
+)
 @contextlib.contextmanager
 def variable_forgotten() -> Iterator[None]:
     """The environment variable CUBLAS_WORKSPACE_CONFIG is a switch, too: in os.environ it was not set."""

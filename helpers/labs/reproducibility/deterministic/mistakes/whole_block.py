@@ -19,7 +19,9 @@ from helpers.labs.reproducibility.deterministic.exercise import (
 )
 
 
-@deterministic.mistake()
+@deterministic.mistake(
+    breaks="Where torch has no deterministic algorithm, its RuntimeError comes out of the block."
+)
 @contextlib.contextmanager
 def runtime_error_swallowed() -> Iterator[None]:
     """The block's RuntimeError does not come out: that is the very error that the block is for. A warning, or a line of
@@ -49,7 +51,7 @@ def _() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="Every error comes out, of whatever kind")
 @contextlib.contextmanager
 def exceptions_swallowed() -> Iterator[None]:
     """Errors of the block do not come out, perhaps because of an `except Exception` without `raise`: the program goes
@@ -65,7 +67,7 @@ def exceptions_swallowed() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="Every error comes out, of whatever kind")
 @contextlib.contextmanager
 def error_replaced() -> Iterator[None]:
     """What comes out is a different error from the one that was raised in the block: who waits for the one that was
@@ -81,7 +83,9 @@ def error_replaced() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(
+    breaks="Where torch has no deterministic algorithm, its RuntimeError comes out of the block."
+)
 @contextlib.contextmanager
 def runtime_error_replaced() -> Iterator[None]:
     """In place of the block's RuntimeError a different error comes out: who waits for torch's own, with its list of
@@ -97,7 +101,7 @@ def runtime_error_replaced() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="Every error comes out, of whatever kind")
 @contextlib.contextmanager
 def interrupt_swallowed() -> Iterator[None]:
     """KeyboardInterrupt does not come out of the block: the stop button stops nothing, and the program goes on behind
@@ -148,7 +152,7 @@ def only_for_exceptions() -> Iterator[None]:
 _depth = 0
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="the next block inside turns them on again.")
 @contextlib.contextmanager
 def only_the_outer_block() -> Iterator[None]:
     """Switches that were turned inside the outer block are not on in the inner one. Perhaps a block inside a
@@ -275,7 +279,7 @@ def _() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(breaks="A block in which torch is deterministic")
 def no_contextmanager() -> Iterator[None]:
     """What was returned is no context manager. A function with a yield is a generator function;
     @contextlib.contextmanager makes a context manager of it.
@@ -288,7 +292,9 @@ def no_contextmanager() -> Iterator[None]:
         turn(before)
 
 
-@deterministic.mistake()
+@deterministic.mistake(
+    breaks='the environment variable `CUBLAS_WORKSPACE_CONFIG` is ":4096:8" (":16:8" will do, too).'
+)
 @contextlib.contextmanager
 def workspace_of_another_kind() -> Iterator[None]:
     """CUBLAS_WORKSPACE_CONFIG was set, and to a value with which cuBLAS need not repeat itself: a size and a count,

@@ -68,7 +68,9 @@ def error_replaced() -> Iterator[None]:
             raise RuntimeError(f"in preserve_rng: {error}") from error
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="The whole state: also the second of a pair of normal numbers, which a generator keeps."
+)
 @contextmanager
 def pythons_spare_lost() -> Iterator[None]:
     """random is back, but for a spare normal number. random.gauss makes them in pairs and keeps the second: the third
@@ -80,7 +82,9 @@ def pythons_spare_lost() -> Iterator[None]:
     random.setstate((version, words, None))
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def torch_forgotten() -> Iterator[None]:
     """torch's own generator is left where the block took it. torch.get_rng_state() on entry, torch.set_rng_state(...)
@@ -94,7 +98,9 @@ def torch_forgotten() -> Iterator[None]:
         np.random.set_state(for_numpy)
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def torch_by_its_seed() -> Iterator[None]:
     """torch stands at the start of a stream, as after seeding. Perhaps it was seeded on exit with
@@ -110,7 +116,9 @@ def torch_by_its_seed() -> Iterator[None]:
         torch.manual_seed(seed)
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def moved_around_the_block() -> Iterator[None]:
     """A generator stands neither where it stood nor where the block took it. Perhaps a number was drawn, or a seed set,
@@ -203,7 +211,9 @@ def _() -> Iterator[None]:
     np.random.set_state(for_numpy)
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def random_by_its_seed() -> Iterator[None]:
     """random stands at the start of a stream, as after seeding. Perhaps it was seeded on exit:
@@ -278,7 +288,9 @@ def _() -> Iterator[None]:
     torch.rand(()), random.random(), np.random.rand()
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="The whole state: also the second of a pair of normal numbers, which a generator keeps."
+)
 @contextmanager
 def torchs_spare_lost() -> Iterator[None]:
     """torch's uniform numbers are back, and its next normal number is not. It makes them in pairs and keeps the second:

@@ -13,7 +13,9 @@ import torch
 from helpers.labs.reproducibility.preserve_rng.exercise import preserve_rng
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def torch_only() -> Iterator[None]:
     """random and NumPy are left where the block took them, and torch is back. Perhaps torch.random.fork_rng()
@@ -23,7 +25,9 @@ def torch_only() -> Iterator[None]:
         yield
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def numpy_forgotten() -> Iterator[None]:
     """NumPy's generator is left where the block took it. np.random.get_state() on entry, np.random.set_state(...) on
@@ -39,7 +43,9 @@ def numpy_forgotten() -> Iterator[None]:
         torch.cuda.set_rng_state_all(gpus)
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def random_forgotten() -> Iterator[None]:
     """Python's own generator is left where the block took it. random.getstate() on entry, random.setstate(...) on
@@ -111,7 +117,9 @@ class SwallowsErrors:
         return True
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def states_of_the_exit() -> Iterator[None]:
     """The states that were set are those of the end of the block, so nothing moved back. Perhaps they were read only
@@ -128,7 +136,9 @@ def states_of_the_exit() -> Iterator[None]:
         torch.cuda.set_rng_state_all([generator.get_state() for generator in gpus])
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def seeds_anew_on_exit() -> Iterator[None]:
     """The generators stand at the start of a stream, as after seeding. Perhaps they were seeded on exit: the
@@ -143,7 +153,9 @@ def seeds_anew_on_exit() -> Iterator[None]:
         torch.manual_seed(seed)
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="the global generators of `random`, NumPy and torch are in the state that they had before it"
+)
 @contextmanager
 def numpy_by_its_seed() -> Iterator[None]:
     """NumPy's generator stands at the start of a stream, as after seeding. Perhaps it was seeded on exit:
@@ -161,7 +173,9 @@ def numpy_by_its_seed() -> Iterator[None]:
         torch.cuda.set_rng_state_all(gpus)
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(
+    breaks="The whole state: also the second of a pair of normal numbers, which a generator keeps."
+)
 @contextmanager
 def spare_normal_lost() -> Iterator[None]:
     """NumPy is back, but for a spare normal number. It makes them in pairs and keeps the second: the last two fields
@@ -256,7 +270,7 @@ def current_gpu_only() -> Iterator[None]:
             torch.cuda.set_rng_state(gpu)
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(breaks="All this holds for torch on the CPU")
 @contextmanager
 def needs_a_gpu() -> Iterator[None]:
     """Where there is no GPU it raised. Perhaps torch.cuda.get_rng_state() was called: get_rng_state_all() gives an
@@ -273,7 +287,7 @@ def needs_a_gpu() -> Iterator[None]:
         torch.cuda.set_rng_state(gpu)
 
 
-@preserve_rng.mistake()
+@preserve_rng.mistake(breaks="A block whose draws change nothing outside it")
 def no_contextmanager() -> Iterator[None]:
     """What was returned is no context manager. A function with a yield is a generator function;
     @contextlib.contextmanager makes a context manager of it.

@@ -49,7 +49,7 @@ def float32_seed(seed: int) -> None:
     seed_all(int(np.float32(tested(seed))) % 2**32)
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="0 and 2**32 - 1 are seeds like all others.")
 def zero_is_drawn(seed: int) -> None:
     """The seed 0 gives different draws each time. Perhaps `seed or ...` with a random seed behind it: 0 is a seed like
     any other.
@@ -57,7 +57,7 @@ def zero_is_drawn(seed: int) -> None:
     seed_all(tested(seed) or int.from_bytes(os.urandom(4), "big"))
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="After the same seed the same numbers are drawn from each of them")
 def spare_normal_kept(seed: int) -> None:
     """A generator was seeded, and its next normal number is still one from before: they are made in pairs, and the
     second is kept. Perhaps only a part of the state was set: random.seed, np.random.seed and torch.manual_seed drop it.

@@ -12,7 +12,7 @@ import torch
 from helpers.labs.reproducibility.seed_everything.exercise import seed_everything
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="Seed the global generators of Python's `random`, of NumPy and of torch.")
 def torch_forgotten(seed: int) -> None:
     """torch's generator is not seeded. Perhaps torch.manual_seed is missing, or
     `torch.Generator().manual_seed(seed)` was meant to do it: that seeds a new object, and torch.rand does not
@@ -23,7 +23,7 @@ def torch_forgotten(seed: int) -> None:
     torch.Generator().manual_seed(seed)
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="Seed the global generators of Python's `random`, of NumPy and of torch.")
 def numpy_forgotten(seed: int) -> None:
     """NumPy's global generator is left alone. Perhaps np.random.seed is missing:
     `np.random.default_rng(seed)` makes a new generator, and np.random.rand does not draw from it. Transforms
@@ -49,7 +49,7 @@ def _(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="Seed the global generators of Python's `random`, of NumPy and of torch.")
 def torch_only(seed: int) -> None:
     """Only torch was seeded: random and NumPy go on wherever they were. torch.manual_seed seeds torch on every
     device, and nothing else.
@@ -57,7 +57,7 @@ def torch_only(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="Seed the global generators of Python's `random`, of NumPy and of torch.")
 def random_forgotten(seed: int) -> None:
     """Python's own generator is not seeded. Perhaps random.seed is missing, or `random.Random(seed)` was meant to do it: that
     is a new object, and random.shuffle does not draw from it.
@@ -66,7 +66,7 @@ def random_forgotten(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="After the same seed the same numbers are drawn from each of them")
 def torch_seed(seed: int) -> None:
     """torch was seeded, and not by the seed. Perhaps by torch.seed(), which takes a fresh seed from the operating
     system; torch.manual_seed(seed) takes yours.
@@ -76,7 +76,7 @@ def torch_seed(seed: int) -> None:
     torch.seed()
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="After the same seed the same numbers are drawn from each of them")
 def argument_left_out(seed: int) -> None:
     """random and NumPy were seeded, and not by the seed. Perhaps the argument was left out: random.seed() and
     np.random.seed() take fresh entropy. Hand them the seed.
@@ -88,7 +88,7 @@ def argument_left_out(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="0 and 2**32 - 1 are seeds like all others.")
 def zero_is_no_seed(seed: int) -> None:
     """The seed 0 was not used. Perhaps `if seed:`, which is False for 0: 0 is a seed like any other, test `seed is
     None` if you must.
@@ -304,7 +304,7 @@ def _(seed: int) -> None:
     np.random.seed(seed)
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="0 and 2**32 - 1 are seeds like all others.")
 def refuses_zero(seed: int) -> None:
     """0 was refused, and it is a seed like any other: `0 <= seed`, not `0 < seed`."""
     if not 0 < seed < 2**32:
@@ -312,7 +312,7 @@ def refuses_zero(seed: int) -> None:
     seed_all(seed)
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="0 and 2**32 - 1 are seeds like all others.")
 def refuses_the_largest(seed: int) -> None:
     """2**32 - 1 was refused, and it is a seed like all others. Perhaps the range ends before it: `seed < 2**32`. Or more than the
     seed is handed on, as by seed + 1: NumPy takes none above 2**32 - 1.
@@ -411,7 +411,7 @@ def _(seed: int) -> None:
 _seen: set[int] = set()
 
 
-@seed_everything.mistake()
+@seed_everything.mistake(breaks="After the same seed the same numbers are drawn from each of them")
 def only_once(seed: int) -> None:
     """The second call with the same seed does nothing. Perhaps a cache, or a flag: but the generators have moved since,
     and seeding again must bring them back.

@@ -23,7 +23,7 @@ def special_sum(x: Tensor) -> Tensor:
     return x[~x.isfinite()].sum()
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="with the same bits for every order of them and every number of threads.")
 def torch_sum(x: Tensor) -> Tensor:
     """The bits change with the number of threads, as those of `sum`: it adds in an order that follows from
     the layout and the threads, and each order rounds differently.
@@ -31,7 +31,7 @@ def torch_sum(x: Tensor) -> Tensor:
     return x.sum()
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="with the same bits for every order of them and every number of threads.")
 def sorted_first(x: Tensor) -> Tensor:
     """The sum changes with the number of threads. Perhaps the numbers are sorted, and then added by torch:
     each thread adds a part of them; other threads, other parts.
@@ -58,7 +58,7 @@ def sorted_then_one_by_one(x: Tensor) -> Tensor:
     return torch.tensor(total.item(), dtype=x.dtype)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="with the same bits for every order of them and every number of threads.")
 def float64_then_round(x: Tensor) -> Tensor:
     """The number of threads changes the sum of float64 numbers, and not that of ordinary float32 ones. Perhaps torch
     adds them in float64: its 53 bits hide the rounding of float32, and add nothing for float64. Or only float32 was
@@ -85,7 +85,7 @@ def kahan(x: Tensor) -> Tensor:
     return torch.tensor(float(total), dtype=x.dtype)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="the exact sum rounded, or one of the two floats beside that (within one ulp).")
 def rounded_result(x: Tensor) -> Tensor:
     """Rounding the result hides most differences and adds an error of its own. Two sums on both sides of a
     rounding border still differ.
@@ -104,13 +104,13 @@ def fixed_scale(x: Tensor) -> Tensor:
     return (whole.sum().double() / 2**20).to(x.dtype)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="The sum of no elements is 0.")
 def mean_times_n(x: Tensor) -> Tensor:
     """The sum of nothing came out as nan. Perhaps the mean was taken, which is the same sum, divided."""
     return (x.double().mean() * x.numel()).to(x.dtype)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="Returns a tensor of no dimensions and of the dtype of x")
 def dtype_lost(x: Tensor) -> Tensor:
     """The result does not have the dtype of x, and the caller's model changes type. Perhaps an exact sum, which is a
     Python float, was made a tensor without its dtype.
@@ -120,7 +120,7 @@ def dtype_lost(x: Tensor) -> Tensor:
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=torch.float64)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="Returns a tensor of no dimensions and of the dtype of x")
 def python_float(x: Tensor) -> Any:
     """A Python float is not a tensor: the next line of a training loop would fail on it."""
     return float(special_sum(x)) if not_finite(x) else math.fsum(x.flatten().tolist())
@@ -146,7 +146,7 @@ def _(x: Tensor) -> Tensor:
     return torch.tensor(math.fsum(x.flatten().tolist()), dtype=x.dtype)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="float32 or float64, of any shape")
 def rows_not_numbers(x: Tensor) -> Tensor:
     """A matrix raised an error. Perhaps `tolist()`, which gives a list of lists for it: flatten first."""
     if x.ndim == 0:
@@ -305,7 +305,7 @@ def added_in_order(x: Tensor) -> Tensor:
     return special_sum(x) if not_finite(x) else torch.tensor(total, dtype=x.dtype)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="x stays as it is")
 def x_changed(x: Tensor) -> Tensor:
     """x itself was changed, perhaps sorted, shifted or cleaned in place: the caller goes on with different numbers.
     Work on a copy.
@@ -322,7 +322,7 @@ def _(x: Tensor) -> Tensor:
     return exact_sum(x)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="x stays as it is, and so does the number of threads.")
 def one_thread_from_now_on(x: Tensor) -> Tensor:
     """The number of threads was changed, perhaps by torch.set_num_threads(1): it holds for the rest of the program,
     which is slower from then on. An exact sum needs no such thing.
@@ -337,7 +337,7 @@ def _(x: Tensor) -> Tensor:
     return x.double().sum().to(x.dtype)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="float32 or float64, of any shape")
 def viewed(x: Tensor) -> Tensor:
     """A matrix that is not contiguous raised an error. Perhaps view, which needs the elements in the order of memory:
     flatten or reshape copies where it must.
@@ -391,7 +391,7 @@ def nan_forgotten(x: Tensor) -> Tensor:
     return torch.tensor(math.fsum(values), dtype=x.dtype)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="The sum of no elements is 0.")
 def empty_forgotten(x: Tensor) -> Tensor:
     """No elements raised an error. Of none there is no first one, no largest one and nothing to stack. Their sum is
     0.
@@ -400,13 +400,13 @@ def empty_forgotten(x: Tensor) -> Tensor:
     return exact_sum(x)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="Returns a tensor of no dimensions and of the dtype of x")
 def one_dimension_kept(x: Tensor) -> Tensor:
     """The result has one dimension. Perhaps from `torch.tensor([total])`, reshape(1) or `sum(keepdim=True)`: a number has none."""
     return exact_sum(x).reshape(1)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="Returns a tensor of no dimensions")
 def rows_summed(x: Tensor) -> Tensor:
     """Only one dimension was summed: the sum of all elements is one number."""
     if x.ndim < 2:
@@ -414,7 +414,7 @@ def rows_summed(x: Tensor) -> Tensor:
     return torch.stack([exact_sum(row) for row in x.flatten(1)]) if len(x) else x.sum(0)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="Returns a tensor of no dimensions and of the dtype of x")
 def float32_always(x: Tensor) -> Tensor:
     """The result of float64 numbers is float32, as torch.tensor makes it of a Python float: hand it dtype=x.dtype."""
     return torch.tensor(exact_sum(x).item())
@@ -471,7 +471,7 @@ def _(x: Tensor) -> Tensor:
     return torch.tensor(float(f"{math.fsum(x.flatten().tolist()):.14e}"), dtype=x.dtype)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="float32 or float64, of any shape")
 def len_of_a_number(x: Tensor) -> Tensor:
     """A tensor of no dimensions raised an error: it has no len(), no rows, and nothing to loop over. numel() counts the elements of any shape."""
     return x.sum() if len(x) == 0 else exact_sum(x)

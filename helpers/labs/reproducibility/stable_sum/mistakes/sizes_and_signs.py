@@ -96,7 +96,7 @@ def whole_storage(x: Tensor) -> Tensor:
     return exact_sum(torch.empty(0, dtype=x.dtype).set_(x.untyped_storage())) if x.numel() else exact_sum(x)
 
 
-@stable_sum.mistake()
+@stable_sum.mistake(breaks="The sum of all elements")
 def equal_numbers_once(x: Tensor) -> Tensor:
     """Numbers that stand there twice were counted once. Perhaps a set, torch.unique, or a dict by number: it keeps one of each."""
     if not_finite(x):

@@ -1,0 +1,39 @@
+"""Large pages for what a process holds, so that its forks are cheap.
+
+A fork copies the table of all pages that its parent has written to: with torch in memory some 100,000 entries of 4 kB,
+which is most of what a small check costs. In pages of 2 MB they are some 200, and a child still copies 4 kB where it writes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+
+HUGE = 2 << 20  # bytes, on x86 and on ARM with pages of 4 kB
+MADV_COLLAPSE = 25  # Linux 6.1 and newer; an older one refuses it
+
+
+def collapse() -> int:
+    """Moves the private memory of this process into large pages, where the system can. Returns how many it made.
+
+    It takes half a second for 400 MB. Nothing else changes; where there are no such pages, nothing does.
+    """
+    if sys.platform != "linux":
+        return 0
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return sum(advise(start, HUGE, MADV_COLLAPSE) == 0 for start in list(_starts()))
+
+
+def _starts() -> Iterator[int]:
+    """Where each whole large page of private, anonymous memory that may be written to would begin."""
+    try:
+        with open("/proc/self/maps") as maps:
+            lines = [line.split() for line in maps]
+    except OSError:
+        return
+    for span, rights, _, _, _, *name in lines:
+        if rights.startswith("rw") and rights.endswith("p") and name in ([], ["[heap]"]):
+            low, high = (int(end, 16) for end in span.split("-"))
+            yield from range(-(-low // HUGE) * HUGE, high - HUGE + 1, HUGE)

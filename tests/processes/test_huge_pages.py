@@ -1,0 +1,49 @@
+"""Memory in large pages is the same memory, for this process and for its forks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import paths
+from helpers.processes import huge_pages
+
+COLLAPSED = """
+import os
+from pathlib import Path
+from helpers.processes.huge_pages import collapse
+
+held = bytearray(os.urandom(1 << 20)) * 32
+before = bytes(held)
+made = collapse()
+kilobytes = [line.split()[1] for line in Path("/proc/self/smaps_rollup").read_text().splitlines() if "AnonHuge" in line]
+pid = os.fork()
+if pid == 0:
+    same = held == before
+    held[::4096] = bytes(len(held[::4096]))
+    os._exit(0 if same and held != before else 1)
+assert os.waitpid(pid, 0)[1] == 0, "the fork does not see what its parent holds"
+assert held == before, "what a fork writes reaches its parent"
+print(made, kilobytes[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has them")
+def test_what_a_process_holds_stays_the_same_in_large_pages() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COLLAPSED], cwd=paths.ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    made, kilobytes = map(int, done.stdout.split())
+    release = tuple(map(int, os.uname().release.split(".")[:2]))
+    if Path("/sys/kernel/mm/transparent_hugepage").exists() and release >= (6, 1):
+        assert made >= 10 and kilobytes * 1024 >= made * huge_pages.HUGE
+
+
+def test_elsewhere_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert huge_pages.collapse() == 0
