@@ -25,7 +25,7 @@ _AGAIN = {
     "stop_iteration_ends_the_epoch",
     "dead_worker_hangs",
     "refill_on_arrival",
-    "kept_not_counted",
+    "more_and_more",
     "none_ends_the_epoch",
     "same_seed_in_all_workers",
     "sampler_before_seed",

@@ -338,17 +338,10 @@ PREFETCH = [
     LoaderMistake(
         "more_and_more",
         steps.BOUND,
-        "More batches were outstanding than prefetch_factor * num_workers. Perhaps more are asked of the "
-        "sampler than are handed over: ask for one as one is handed over.",
+        "More batches were outstanding than prefetch_factor * num_workers. Perhaps more are asked of the sampler than are handed "
+        "over, or those that have arrived and wait for their turn are not counted: ask for one as one is handed over.",
         answer(AsksForTwo),
-        (answer(AsksForTwoAfterwards),),
-    ),
-    LoaderMistake(
-        "kept_not_counted",
-        steps.BOUND,
-        "After a batch that took long more were outstanding than prefetch_factor * num_workers. Perhaps those that have arrived "
-        "and wait for their turn are not counted: they fill the memory until they are handed over.",
-        answer(KeptNotCounted),
+        (answer(AsksForTwoAfterwards), answer(KeptNotCounted)),
     ),
     LoaderMistake(
         "added_up",
