@@ -126,7 +126,12 @@ def message_of(got: list[Any], want: list[list[Any]], drop_last: bool) -> str:
         return f"{len(want) - len(got)} batch(es) at the end did not come, with drop_last={drop_last}."
     if any(index not in sum(got, []) for index in sum(want, [])):
         return "Some indices are lost."
-    return "The batches are not the sampler's indices in order, cut into lists."
+    lengths, right = [len(batch) for batch in got], [len(batch) for batch in want]
+    if lengths != right:
+        return f"Batches of {shown(lengths, 60)} indices came, where {shown(right, 60)} are right."
+    if kinds := _kinds_of_indices(got, want):
+        return f"An index is of type {' and '.join(kinds)}, and not the object that the sampler gave."
+    return "The batches are not the sampler's indices in order."
 
 
 def compared(trial: Trial, cases: Iterable[tuple[str, list[Any], list[list[Any]], bool]]) -> None:
@@ -145,6 +150,8 @@ def kind_of(found: list[tuple[str, list[Any], list[list[Any]], bool]]) -> Any:
     if kinds := sorted({type(batch).__name__ for _, got, _, _ in found for batch in got} - {"list"}):
         return "no list", kinds, [len(got) for _, got, _, _ in found] if kinds == ["int"] else []
     pairs = [(got, want) for _, got, want, _ in found]
+    if all(_kinds_of_indices(got, want) for got, want in pairs):
+        return "indices of a different type"
     if all(_all_alike(_backwards, got, want) for got, want in pairs):
         return "backwards in each batch"
     if all(_all_alike(_mixed, got, want) for got, want in pairs):
@@ -157,6 +164,15 @@ def kind_of(found: list[tuple[str, list[Any], list[list[Any]], bool]]) -> Any:
 
 def _all_alike(alike: Callable[..., bool], got: list[Any], want: list[list[Any]]) -> bool:
     return len(got) == len(want) and all(alike(a, b) for a, b in zip(got, want, strict=True))
+
+
+def _kinds_of_indices(got: list[list[Any]], want: list[list[Any]]) -> list[str]:
+    """The types of the indices, if each has a type that the sampler's do not have, and all is as long as it should be."""
+    if list(map(len, got)) != list(map(len, want)):
+        return []
+    right = {type(index) for index in sum(want, [])}
+    kinds = {type(index) for index in sum(got, [])}
+    return [] if kinds & right else sorted(kind.__name__ for kind in kinds)
 
 
 def _backwards(batch: list[Any], wanted: list[Any]) -> bool:
@@ -172,6 +188,7 @@ def _mixed(batch: list[Any], wanted: list[Any]) -> bool:
     asks=(
         "The indices of `sampler` in lists of `batch_size`, in the sampler's order.",
         "A last batch that is shorter than `batch_size` is left out if `drop_last` says so. No batch is empty.",
+        'An index is passed on as it is: an int of any kind, a key such as "cat".',
         "and a list that is given as sampler stays as it is",
     ),
 )

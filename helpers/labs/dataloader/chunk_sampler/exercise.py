@@ -17,6 +17,7 @@ from helpers.exercise import Exercise
 from helpers.labs.dataloader.chunk_sampler.orders import (
     chunk_order,
     chunks_of,
+    draw_from_each,
     elsewhere,
     faults,
     in_runs,
@@ -319,7 +320,7 @@ def _(answer: type, trial: Trial) -> None:
                     bool(got),
                     repeats,
                     found["after set_epoch(5) and back"] == first,
-                    found["gone through a second time"] == next_epoch,
+                    found["when the sampler is gone through a second time"] == next_epoch,
                     found["of a second sampler with the same arguments"] == first,
                 ),
             )
@@ -359,7 +360,7 @@ def came(
         found["of a second sampler with the same arguments"] = order(new, total)
         new.set_epoch(epoch + 1)
         next_epoch = order(new, total)
-    found["gone through a second time"] = again
+    found["when the sampler is gone through a second time"] = again
     found["after set_epoch(5) and back"] = back
     for word, other in (
         ("on a different rank", {"rank": 1}),
@@ -400,6 +401,34 @@ def _(answer: type, trial: Trial) -> None:
         got="; ".join(f"{name}: {'seeded' if name in seeded else 'moved'}" for name in names),
         observed="seeded" if seeded else "moved",
     )
+    _undrawn(answer, trial, lengths, seed)
+
+
+def _undrawn(answer: type, trial: Trial, lengths: list[int], seed: int) -> None:
+    """Wrong if a global generator is moved while a loop runs: what is put back later is moved until then."""
+    trial.given(
+        f"ChunkSampler({lengths}, {seed}), set_epoch(1); the body of the loop draws a number from each generator"
+    )
+    with elsewhere(0, seeded=trial.random.getrandbits(30)):
+        running, gone = iter(made(answer, trial, lengths, seed, 1)), False
+        for place in range(sum(lengths) + 1):
+            before = places()
+            gone = next(running, None) is None
+            moved = [name for name, stood in places().items() if stood != before[name]]
+            when = (
+                "before the first index" if not place else "after the last index" if gone else "in the loop"
+            )
+            trial.true(
+                not moved,
+                f"The global generator of {' and '.join(moved)} is moved {when}, though a whole pass puts it back: the program "
+                "draws other numbers than without the sampler.",
+                expected="each global generator where the program has left it, before and after each index",
+                got=f"{' and '.join(moved)}: moved {when}",
+                observed=when,
+            )
+            if gone:
+                return
+            draw_from_each()
 
 
 @chunk_sampler.property(

@@ -213,5 +213,12 @@ def places() -> dict[str, Any]:
     }
 
 
+def draw_from_each() -> None:
+    """A number from each global generator, as a program draws them."""
+    random.random()
+    np.random.random()
+    torch.rand(1)
+
+
 def _holds_text(value: Any) -> bool:
     return isinstance(value, str | bytes) or (isinstance(value, tuple) and any(map(_holds_text, value)))

@@ -214,7 +214,7 @@ def described(value: Any, limit: int = 300) -> str:
 
 def _described(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return f"array of shape {value.shape} {value.dtype}"
+        return f"{'memmap' if isinstance(value, np.memmap) else 'array'} of shape {value.shape} {value.dtype}"
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         fields = (f"{name}={_described(item)}" for name, item in zip(value._fields, value, strict=False))
         return f"{type(value).__name__}({', '.join(fields)})"

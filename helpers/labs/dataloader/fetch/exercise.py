@@ -153,10 +153,13 @@ def fetched(
             given and _kind_of_given(given[0], wanted) == "copies",
             "collate_fn was given copies, not the objects that the dataset gave.",
         ),
-        (given and not _fits(given[0], wanted), "collate_fn was not given what it should be given."),
+        (
+            given and not _fits(given[0], wanted),
+            f"collate_fn was given {shown(given[:1], 60)[1:-1]}, in place of {shown([inside], 60)[1:-1]}.",
+        ),
         (
             kind_of_reads(log.asked, asked) != "as asked",
-            "The dataset was not asked for what it should be asked for.",
+            f"The dataset was asked for {_described(log.asked) or 'nothing'}, in place of {_described(asked) or 'nothing'}.",
         ),
         (
             not returned,

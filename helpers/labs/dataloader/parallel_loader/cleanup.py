@@ -30,9 +30,9 @@ LEAVES = 4.0  # s that leaving may take: a second or so, on a busy machine
 def _see(trial: Trial, left: list[str], how: str, where: str) -> None:
     if "running" in left:
         trial.fail(
-            f"{how}, the workers are still running.",
+            f"{how}, a worker is still running, or several.",
             expected="no process",
-            got="processes that go on running",
+            got="a process, or several, that goes on running",
             observed=(where, how, "running"),
         )
     trial.true(
@@ -120,15 +120,41 @@ class _NoOrder:
 
 def error(answer: Any, trial: Trial) -> None:
     plain = [[k] for k in range(8)]
-    runs: list[tuple[str, list[Any], dict[str, Any]]] = [
-        ("After an error in a worker", plain, {"acts": {3: _raises}}),
-        ("After an error in the sampler's __iter__", [], {"num_workers": 1, "sampler": _NoOrder()}),
-        ("After an error in the sampler's first batch", [KeyError("none")], {"num_workers": 1}),
-        ("After an error in the sampler's seventh batch", [*plain[:6], KeyError("none")], {}),
-        ("After an error in worker_init_fn", plain, {"worker_init_fn": _hook, "num_workers": 1}),
+    runs: list[tuple[str, str, list[Any], dict[str, Any]]] = [
+        (
+            "After an error in a worker",
+            "8 batches, [0] to [7]; sample 3 raises",
+            plain,
+            {"acts": {3: _raises}},
+        ),
+        (
+            "After an error in the sampler's __iter__",
+            "a sampler whose __iter__ raises KeyError",
+            [],
+            {"num_workers": 1, "sampler": _NoOrder()},
+        ),
+        (
+            "After an error in the sampler's first batch",
+            "a sampler that raises KeyError when its first batch is asked for",
+            [KeyError("none")],
+            {"num_workers": 1},
+        ),
+        (
+            "After an error in the sampler's seventh batch",
+            "a sampler that gives 6 batches, [0] to [5], and then raises KeyError",
+            [*plain[:6], KeyError("none")],
+            {},
+        ),
+        (
+            "After an error in worker_init_fn",
+            "8 batches; worker_init_fn raises",
+            plain,
+            {"worker_init_fn": _hook, "num_workers": 1},
+        ),
     ]
-    for how, batches, options in runs:
-        with Loading(trial, answer, how, batches, **options) as loading:
+    for how, words, batches, options in runs:
+        workers = "one worker" if "num_workers" in options else "two workers"
+        with Loading(trial, answer, f"{words}; {workers}", batches, **options) as loading:
             found = loading.error()
             if "sampler" in how:
                 _see_sampler_error(trial, found, loading.received)

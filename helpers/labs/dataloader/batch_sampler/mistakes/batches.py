@@ -18,8 +18,8 @@ Batches = Iterator[list[int]]
 
 @batch_sampler.mistake()
 def one_list_for_all(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """A list that was given away changed afterwards, perhaps by batch.clear(): whoever kept it now holds a different
-    batch, or none. Begin a new list.
+    """A list that was given away changed afterwards. Perhaps by batch.clear(), or since one list is filled anew: whoever kept it
+    now holds a different batch, or none. Begin a new list.
     """
     batch: list[int] = []
     for index in sampler:
@@ -151,6 +151,19 @@ def one_index_too_many(sampler: Iterable[int], batch_size: int, drop_last: bool)
             yield batch
             batch = []
     if batch and not drop_last:
+        yield batch
+
+
+@batch_sampler.variant(one_index_too_many)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """A rest that is as long as batch_size is no short one."""
+    batch: list[int] = []
+    for index in sampler:
+        batch.append(index)
+        if len(batch) > batch_size:
+            yield batch
+            batch = []
+    if batch and not (drop_last and len(batch) < batch_size):
         yield batch
 
 
@@ -469,8 +482,8 @@ def tensors(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Iterato
 
 @batch_sampler.mistake()
 def indices_made_ints(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """The answer raises where not all indices are ints, perhaps by int(index): a key such as 'cat' is an
-    index, too.
+    """The answer raises where not all indices are ints. Perhaps by int(index), or since an array is made of them: a key such as
+    'cat' is an index, too.
     """
     yield from in_batches(map(int, sampler), batch_size, drop_last)
 

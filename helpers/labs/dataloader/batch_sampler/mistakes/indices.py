@@ -410,6 +410,21 @@ def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     yield from in_batches(dict.fromkeys(sampler), batch_size, drop_last)
 
 
+@batch_sampler.mistake(breaks='An index is passed on as it is: an int of any kind, a key such as "cat".')
+def indices_of_a_different_type(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    """The sampler gave ints, and in the lists stand objects of a different type. Perhaps tensors or NumPy's numbers, by
+    list(torch.tensor(batch)) or list(np.array(batch)): an index is passed on as it is.
+    """
+    for batch in in_batches(sampler, batch_size, drop_last):
+        yield list(torch.tensor(batch))
+
+
+@batch_sampler.variant(indices_of_a_different_type)
+def _(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
+    for batch in in_batches(sampler, batch_size, drop_last):
+        yield list(np.array(batch))
+
+
 @batch_sampler.mistake()
 def indices_copied(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """In the place of an index came a different object, perhaps a copy: who looks it up by identity, or knows

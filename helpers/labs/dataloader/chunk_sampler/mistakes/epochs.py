@@ -13,6 +13,7 @@ import torch
 from torch.utils.data import get_worker_info
 
 from helpers.labs.dataloader.chunk_sampler.exercise import chunk_sampler
+from helpers.labs.dataloader.chunk_sampler.orders import chunks_of
 from helpers.labs.dataloader.chunk_sampler.right import Right
 
 
@@ -352,6 +353,34 @@ class _(Right):
     def chunks(self, rng: np.random.Generator) -> list[int]:
         np.random.permutation(len(self.lengths))
         return super().chunks(rng)
+
+
+@chunk_sampler.mistake(breaks="No global generator is moved.")
+class GlobalGeneratorMovedMeanwhile(Right):
+    """When the first index comes, a global generator is not where the program left it; a whole pass puts it back. Perhaps it is
+    put back after the last index only: the body of the loop draws other numbers until then. Put it back before the first one.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        state = random.getstate()
+        random.seed(self.seed * 10_007 + self.epoch)
+        chunks = [list(chunk) for chunk in chunks_of(self.lengths)]
+        for part in (chunks, *chunks):
+            random.shuffle(part)
+        for chunk in chunks:
+            yield from chunk
+        random.setstate(state)
+
+
+@chunk_sampler.variant(GlobalGeneratorMovedMeanwhile)
+class _(Right):
+    """By torch, and also where the loop is left."""
+
+    def __iter__(self) -> Iterator[Any]:
+        with torch.random.fork_rng():
+            torch.manual_seed(self.seed * 10_007 + self.epoch)
+            for chunk in torch.randperm(len(self.lengths)).tolist():
+                yield from (self.start(chunk) + torch.randperm(self.lengths[chunk])).tolist()
 
 
 @chunk_sampler.mistake(breaks=ASKS_EPOCH)

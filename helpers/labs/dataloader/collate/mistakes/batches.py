@@ -262,6 +262,26 @@ class NumpyNumbersBecomeFloat32(Right):
         return torch.tensor([sample.item() for sample in samples])
 
 
+@objects.mistake(
+    breaks="NumPy's arrays, also a memmap, give such a tensor of NumPy's dtype, one of shape (B,) if theirs is ()."
+)
+class ArraysWithoutDimensionsAsPythons(Right):
+    """Arrays of shape () lose their dtype. Perhaps item() made Python's numbers of them: torch.as_tensor keeps NumPy's dtype."""
+
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        if samples[0].shape == ():
+            return torch.tensor([sample.item() for sample in samples])
+        return super().arrays(samples)
+
+
+@objects.variant(ArraysWithoutDimensionsAsPythons)
+class _(Right):
+    def arrays(self, samples: Sequence[np.ndarray]) -> Any:
+        return (
+            super().arrays(samples) if samples[0].shape else self.numbers([each.item() for each in samples])
+        )
+
+
 @objects.variant(NumpyNumbersBecomeFloat32)
 class _(Right):
     def numpy_numbers(self, samples: Sequence[Any]) -> Any:

@@ -411,8 +411,8 @@ class _(Right):
 
 @objects.mistake()
 class ComplexTaken(Right):
-    """Complex numbers raised nothing, perhaps since numbers.Number was asked for: torch's function takes
-    float, int and bool.
+    """Complex numbers raised nothing. Perhaps numbers.Number was asked for, or complex stands among the types: torch's function
+    takes float, int and bool.
     """
 
     def others(self, samples: Sequence[Any]) -> Any:

@@ -446,6 +446,14 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
 
 
 @fetch.mistake(breaks="Each is called once, with one argument")
+def one_sample_read_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
+    """Without batching the sample was read twice. Perhaps once to look and once to take: keep it in a variable."""
+    if not auto_collation:
+        return None if dataset[index] is dataset else collate_fn(dataset[index])
+    return collate_fn(read(dataset, index, auto_collation))
+
+
+@fetch.mistake(breaks="Each is called once, with one argument")
 def collated_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn was called twice with the same samples, perhaps once to look at its result: it may be slow, or draw random
     numbers.

@@ -365,6 +365,15 @@ class QueuesKept(Loader):
 _queues: list[Any] = []
 
 
+class SemaphoresKept(Loader):
+    """The queues are closed, and live on in a list."""
+
+    def close(self) -> None:
+        if self.workers:
+            _queues.extend([self.results, *self.tasks])
+        super().close()
+
+
 class NoDaemons(Loader):
     """Workers that a program waits for when it ends."""
 
@@ -410,9 +419,9 @@ CLEANUP = [
     LoaderMistake(
         "only_at_the_end",
         steps.BREAK,
-        "After break the workers go on running. Perhaps the loader ends them at its end only: a finally around the loop over the "
-        "batches runs always. Or they were told to end and cannot, since nobody reads their results: kill() those that are still "
-        "there.",
+        "After break a worker goes on running. Perhaps the workers are ended at the loader's end only, after an error only (`except "
+        "Exception` lets GeneratorExit pass) or at the end of the program: a finally around the loop over the batches runs always. "
+        "Or not all of them are killed, or one was told to end and cannot, since nobody reads its results.",
         answer(OnlyAtTheEnd),
         (answer(Kept),),
         breaks=NOBODY_LEFT,
@@ -432,8 +441,8 @@ CLEANUP = [
     LoaderMistake(
         "errors_forgotten",
         steps.ERROR,
-        "After break the workers are ended, and not after an error in a worker. Perhaps the clean-up is for GeneratorExit only, or "
-        "for an error at the `yield`: a finally around the whole loop covers all.",
+        "After break the workers are ended, and after an error in a worker one goes on running. Perhaps the clean-up is for "
+        "GeneratorExit only, or for an error at the `yield`: a finally around the whole loop covers all.",
         errors_forgotten,
         breaks=NOBODY_LEFT,
     ),
@@ -474,8 +483,8 @@ CLEANUP = [
     LoaderMistake(
         "a_time_for_each_worker",
         steps.BUSY,
-        "With one busy worker leaving is quick, and with three it takes seconds. Perhaps each join() has a time limit of its own: "
-        "wait for all until one moment, then kill() all that are still there.",
+        "With three busy workers leaving takes too many seconds. Perhaps each join() has a time limit of its own, and the limits "
+        "add up: wait for all until one moment, then kill() all that are still there.",
         answer(ATimeForEach),
         (answer(ATimeForEachOfThese),),
     ),
@@ -504,6 +513,13 @@ CLEANUP = [
         "More is held than before. A queue is two open files, semaphores and, once something was put, a thread: it ends with "
         "close(), or with the last reference to it.",
         answer(QueuesKept),
+    ),
+    LoaderMistake(
+        "semaphores_left",
+        steps.THINGS,
+        "There are more semaphores than before, and no more threads or open files. Perhaps the queues are closed, and a list still "
+        "holds them: a queue's semaphores are there as long as the queue.",
+        answer(SemaphoresKept),
     ),
     LoaderMistake(
         "sampler_error_in_a_different_class",

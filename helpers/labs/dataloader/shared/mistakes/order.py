@@ -72,6 +72,17 @@ class RefillWhoIsFree(RefillOnArrival):
                 return
 
 
+class KeptNotCounted(Loader):
+    """Asks until enough are outstanding, when one is handed over: without those that wait for their turn."""
+
+    def refill(self) -> None:
+        while self.sent - self.turn - len(self.early) < self.prefetch_factor * self.num_workers:
+            sent = self.sent
+            self.ask()
+            if sent == self.sent:
+                return
+
+
 class Unbounded(Loader):
     """All tasks at the start."""
 
@@ -327,10 +338,10 @@ PREFETCH = [
     LoaderMistake(
         "more_and_more",
         steps.BOUND,
-        "More batches were outstanding than prefetch_factor * num_workers. Perhaps more are asked of the "
-        "sampler than are handed over: ask for one as one is handed over.",
+        "More batches were outstanding than prefetch_factor * num_workers. Perhaps more are asked of the sampler than are handed "
+        "over, or those that have arrived and wait for their turn are not counted: ask for one as one is handed over.",
         answer(AsksForTwo),
-        (answer(AsksForTwoAfterwards),),
+        (answer(AsksForTwoAfterwards), answer(KeptNotCounted)),
     ),
     LoaderMistake(
         "added_up",
@@ -390,8 +401,8 @@ PREFETCH = [
     LoaderMistake(
         "none_ends_the_epoch",
         steps.EDGES,
-        "The epoch ended at a batch that is None, that of an empty list of indices. A batch may be what "
-        "it likes: count instead, or use a marker of your own.",
+        "The epoch ended at the batch of an empty list of indices, which is None here. Perhaps the None, or the empty list, is taken "
+        "for the end: both may stand in an epoch. Count instead, or use a marker of your own.",
         answer(NoneIsTheEnd),
     ),
     LoaderMistake(

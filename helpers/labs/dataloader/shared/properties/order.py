@@ -159,6 +159,12 @@ def gated(answer: Any, trial: Trial) -> dict[str, Any]:
                 "pids": [e[2] for e in sorted(e for e in events if e[0] == "load")],
                 "ids": {e[1]: e[2] for e in events if e[0] == "by"},
                 "left": loading.started.left(),
+                # What was asked for and not handed over, each time that a batch was handed over.
+                "outstanding": [
+                    sum(e[0] == "asked" for e in events[:at]) - (event[1] + 1)
+                    for at, event in enumerate(events)
+                    if event[0] == "got"
+                ],
             }
     return _gated[key]
 
@@ -316,6 +322,21 @@ def bound(answer: Any, trial: Trial) -> None:
                 observed=("not loaded", received),
             )
         _to_the_end(loading, trial)
+    _after_a_slow_one(answer, trial)
+
+
+def _after_a_slow_one(answer: Any, trial: Trial) -> None:
+    """Wrong if too many are outstanding once a slow batch has come: those that came before it wait for their turn."""
+    counts = gated(answer, trial)["outstanding"]
+    place = next((place for place, count in enumerate(counts) if count > 4), None)
+    if place is not None:
+        trial.fail(
+            f"When batch {place} was handed over, {counts[place]} more had been asked of the sampler. Batches 1 and 3 had arrived "
+            "before batch 0: until they are handed over they are outstanding.",
+            expected="4 batches that are asked for and not yet handed over, 2 * 2",
+            got=counts[place],
+            observed=("too many", "after a slow one"),
+        )
 
 
 def _to_the_end(loading: Loading, trial: Trial) -> None:

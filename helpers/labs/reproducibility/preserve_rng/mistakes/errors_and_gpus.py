@@ -139,6 +139,24 @@ def _() -> Iterator[None]:
         yield
 
 
+@preserve_rng.mistake(breaks="and on every GPU if CUDA has started before the block:")
+@contextmanager
+def all_states_to_one_gpu() -> Iterator[None]:
+    """The first GPU stands somewhere else, and the others where the block left them. Perhaps all states were set without a
+    device, so that each went to the current GPU: torch.cuda.set_rng_state_all gives each GPU its own.
+    """
+    for_random, for_numpy, for_torch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    try:
+        yield
+    finally:
+        random.setstate(for_random)
+        np.random.set_state(for_numpy)
+        torch.set_rng_state(for_torch)
+        for state in gpus:
+            torch.cuda.set_rng_state(state)
+
+
 @preserve_rng.mistake()
 @contextmanager
 def gpus_not_on_error() -> Iterator[None]:

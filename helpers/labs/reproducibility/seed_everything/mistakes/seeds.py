@@ -134,8 +134,8 @@ def salted_hash(seed: int) -> None:
 
 @seed_everything.mistake()
 def wraps_around(seed: int) -> None:
-    """Seeds below 0 and above 2**32 - 1 were accepted, perhaps made to fit: then two seeds share a run, and nobody is
-    told. Refuse them.
+    """Seeds below 0 and above 2**32 - 1 were accepted. Perhaps they are made to fit, so that two seeds share a run, or a seed is
+    drawn in their place, and no run comes again: refuse them.
     """
     seed = seed % 2**32
     random.seed(seed)
@@ -314,7 +314,9 @@ def refuses_zero(seed: int) -> None:
 
 @seed_everything.mistake(breaks="0 and 2**32 - 1 are seeds like all others.")
 def refuses_the_largest(seed: int) -> None:
-    """2**32 - 1 was refused: the range ends with it. `seed < 2**32`, or `seed <= 2**32 - 1`."""
+    """2**32 - 1 was refused, and it is a seed like all others. Perhaps the range ends before it: `seed < 2**32`. Or more than the
+    seed is handed on, as by seed + 1: NumPy takes none above 2**32 - 1.
+    """
     if not 0 <= seed < 2**32 - 1:
         raise ValueError(f"seed must be below 2**32 - 1, got {seed}")
     seed_all(seed)
@@ -322,6 +324,17 @@ def refuses_the_largest(seed: int) -> None:
 
 @seed_everything.variant(refuses_the_largest)
 def _(seed: int) -> None:
+    """A seed of its own for each library."""
+    torch.manual_seed(tested(seed))
+    np.random.seed(seed + 1)
+    random.seed(seed)
+
+
+@seed_everything.mistake(breaks="0 and 2**32 - 1 are seeds like all others.")
+def refuses_the_upper_half(seed: int) -> None:
+    """A seed above 2**31 was refused. Perhaps the range ends with the largest int of 32 bits that has a sign: here it goes to
+    2**32 - 1.
+    """
     if not 0 <= seed < 2**31:
         raise ValueError(f"seed must fit into 32 bits, got {seed}")
     seed_all(seed)
