@@ -140,18 +140,20 @@ def reported(exercise: Exercise, answer: Any, result: Result) -> Report:
 
 
 def words_asked(exercise: Exercise, at: str | None, about: str | None, breaks: str) -> tuple[str, ...]:
-    """The words of the docstring that the property which failed holds; of a known mistake, those that it breaks.
+    """The words of the docstring that the property which failed holds; of a known mistake, the sentence that it breaks.
 
     Of what each property sees beside that, those that speak of it: its own, or else the only ones of the exercise.
     """
     asks = next((prop.asks for prop in exercise.properties if prop.description == at), ())
+    of_all = dict.fromkeys(words for prop in exercise.properties for words in prop.asks)
     if breaks:
-        return tuple(words for words in asks if breaks in words or words in breaks) or (breaks,)
+        its_own = tuple(words for words in asks if breaks in words or words in breaks)
+        return its_own or tuple(words for words in of_all if breaks in words)[:1] or (breaks,)
     if not about:
         return asks
     ours = tuple(words for words in asks if _SPEAKS_OF[about].search(words))
-    of_all = {words for prop in exercise.properties for words in prop.asks if _SPEAKS_OF[about].search(words)}
-    return ours or (tuple(of_all) if len(of_all) == 1 else ())
+    theirs = tuple(words for words in of_all if _SPEAKS_OF[about].search(words))
+    return ours or (theirs if len(theirs) == 1 else ())
 
 
 def _passed(exercise: Exercise, answer: Any, common: dict[str, Any]) -> Report:

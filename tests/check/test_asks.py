@@ -191,6 +191,7 @@ def test_a_property_knows_what_it_asks() -> None:
 def test_of_a_known_mistake_the_words_that_it_breaks_are_quoted() -> None:
     made = Exercise("11.double", "Twice", objective="", minutes=1, difficulty="easy", hints=["", "", ""])
     made.property("one", asks=("The double of x.", "Same shape, same dtype."))(lambda answer, trial: None)
+    made.property("two", asks="x and y are not edited.")(lambda answer, trial: None)
     made.add_mistake("upcast", len, why="float32 becomes float64.", breaks="same\n    dtype")
     found = {"verdict": "wrong", "message": "Wrong.", "at": "one"}
 
@@ -198,7 +199,8 @@ def test_of_a_known_mistake_the_words_that_it_breaks_are_quoted() -> None:
         return reported(made, len, Result(found, name, breaks)).asked
 
     assert asked("upcast", made.mistakes["upcast"].breaks) == ("Same shape, same dtype.",)
-    assert asked("upcast", "x is not edited.") == ("x is not edited.",), "what no property is there for, too"
+    assert asked("upcast", "not edited") == ("x and y are not edited.",), "the sentence, wherever it is asked"
+    assert asked("upcast", "x: floating") == ("x: floating",), "what no property is there for, too"
     assert asked("upcast", "") == asked("unknown", "same dtype") == made.properties[0].asks
 
 
