@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.pitfalls.review.inputs import FAULTS, SOUND
+from helpers.labs.pitfalls.review.inputs import FAULTS, FIRST, RAISE, SOUND, plain
 from helpers.labs.pitfalls.shown import Script
 
 review = Exercise(
@@ -19,11 +20,12 @@ review = Exercise(
     minutes=30,
     difficulty="medium",
     core=False,
+    seconds=30,  # it is called with nearly 100 scripts, and who draws a thousand times asks well, too
     hints=[
         "Begin with `scaled`, and one question: compute with few numbers what is promised, by a way of your own, and "
         "compare shape and numbers. Run the check: it takes the pieces in their order, and says what went through.",
         "The inputs find the faults: four rows, a spread of 0.001, columns around 10,000; sizes that are all different, "
-        "and 1; sequences that are unequally long, and nothing but padding; the place where two vectors are equal.",
+        "and 1, with several columns; sequences that are unequally long, and nothing but padding; the place where two vectors are equal.",
         "Call twice what draws at random: both the order and the memory of two calls must differ. Clone what you hand "
         "over, and compare afterwards. Rows are told by their numbers: sorted(rows.tolist()).",
         "Comparisons with NaN are False: ask `(difference <= bound).all()`, not `(difference > bound).any()`. Look at "
@@ -40,7 +42,7 @@ NAMES = "The names of the pieces of a script that do not keep their promise."
 SET = 'Returns a set of names, as {"loss"}: the empty set if all promises are kept.'
 NO_OTHER = "Of several pieces at fault all are named, and no other."
 THIS_SCRIPT = "What earlier scripts were like has no effect."
-NO_ERROR = "A piece that gives a wrong shape, or no graph, is named, too: nothing is raised."
+NO_ERROR = "A piece that gives a wrong shape, or a penalty without a graph, is named, too: nothing is raised."
 
 
 def braced(names: Iterable[str]) -> str:
@@ -56,7 +58,7 @@ def told(answer: Answer, trial: Trial, script: Script, faults: str) -> set[str] 
     torch.manual_seed(trial.random.randrange(2**31))
     trial.given(f"a script: {faults}")
     try:
-        got = trial.call(answer, script)
+        got = trial.call(answer, Script(*map(plain, script)))
     except NotImplementedError:
         raise
     except Exception as error:
@@ -80,7 +82,9 @@ def let_out(trial: Trial, error: str, about: str) -> None:
     )
 
 
-def suspects_nothing(answer: Answer, trial: Trial, when: str) -> None:
+def suspects_nothing(answer: Answer, trial: Trial, before: Script) -> None:
+    at_first = told(answer, trial, before, "all pieces are at fault")
+    when = ", and all pieces of the script before the first such one were at fault"
     for place, script in [*enumerate(SOUND)] * 3:  # a question that is right by chance is asked again
         got = told(answer, trial, script, f"every piece keeps its promise{when}")
         if isinstance(got, str):
@@ -90,13 +94,18 @@ def suspects_nothing(answer: Answer, trial: Trial, when: str) -> None:
             f"{', '.join(sorted(got))}: named, though each piece keeps its promise.",
             expected="set()",
             got=braced(got),
-            observed=("named", sorted(got), place, when),
+            observed=(
+                "named",
+                sorted(got),
+                place,
+                got == at_first,
+            ),  # the same names as before: they may stay
         )
 
 
-@review.property("a script without a fault: nothing is named", asks=SET, changes=DRAWS)
+@review.property("a script without a fault: nothing is named", asks=(SET, THIS_SCRIPT), changes=DRAWS)
 def sound(answer: Answer, trial: Trial) -> None:
-    suspects_nothing(answer, trial, "")
+    suspects_nothing(answer, trial, FIRST)
 
 
 def finds(answer: Answer, trial: Trial, name: str) -> None:
@@ -139,12 +148,14 @@ def finds(answer: Answer, trial: Trial, name: str) -> None:
         )
 
 
-@review.property("scaled: the faults in its numbers are found", asks=NAMES, changes=DRAWS)
+@review.property("scaled: the faults in its numbers are found", asks=(NAMES, NO_ERROR), changes=DRAWS)
 def scaled(answer: Answer, trial: Trial) -> None:
     finds(answer, trial, "scaled")
 
 
-@review.property("distances: the faults in its shapes are found", asks=(NAMES, NO_ERROR), changes=DRAWS)
+@review.property(
+    "distances: the faults in its shapes and its numbers are found", asks=(NAMES, NO_ERROR), changes=DRAWS
+)
 def distances(answer: Answer, trial: Trial) -> None:
     finds(answer, trial, "distances")
 
@@ -154,7 +165,9 @@ def batches(answer: Answer, trial: Trial) -> None:
     finds(answer, trial, "batches")
 
 
-@review.property("penalty: the faults in its gradient are found", asks=(NAMES, NO_ERROR), changes=DRAWS)
+@review.property(
+    "penalty: the faults in its number and its gradient are found", asks=(NAMES, NO_ERROR), changes=DRAWS
+)
 def penalty(answer: Answer, trial: Trial) -> None:
     finds(answer, trial, "penalty")
 
@@ -164,17 +177,23 @@ def dropped(answer: Answer, trial: Trial) -> None:
     finds(answer, trial, "dropped")
 
 
-@review.property("loss: the faults in what it is a mean of are found", asks=NAMES, changes=DRAWS)
+@review.property("loss: the faults in what it is a mean of are found", asks=(NAMES, NO_ERROR), changes=DRAWS)
 def loss(answer: Answer, trial: Trial) -> None:
     finds(answer, trial, "loss")
 
 
 @review.property("several faults at once: each of their pieces, and no other", asks=NO_OTHER, changes=DRAWS)
 def several(answer: Answer, trial: Trial) -> None:
-    for left_out in (None, *Script._fields):
-        at_fault = {name: FAULTS[name][-1] for name in Script._fields if name != left_out}
+    last = {name: FAULTS[name][-1] for name in Script._fields}
+    for kind, left_out in itertools.product(
+        ({}, *({name: RAISE[name]} for name in RAISE)), (None, *Script._fields)
+    ):
+        if left_out in kind:
+            continue
+        at_fault = {name: fault for name, fault in (last | kind).items() if name != left_out}
         script = SOUND[0]._replace(**at_fault)
         words = "all pieces are at fault" if left_out is None else f"all pieces but {left_out} are at fault"
+        words += "".join(f"; its {name} {fault.__doc__}" for name, fault in kind.items())
         got = told(answer, trial, script, words)
         if isinstance(got, str):
             let_out(trial, got, words)
@@ -184,7 +203,7 @@ def several(answer: Answer, trial: Trial) -> None:
             f"{words[0].upper()}{words[1:]}. Missing: {', '.join(missing) or 'none'}; too much: {', '.join(extra) or 'none'}.",
             expected=braced(at_fault),
             got=braced(got),
-            observed=(left_out, missing, extra),
+            observed=([*kind], left_out, missing, extra),
         )
 
 
@@ -192,7 +211,4 @@ def several(answer: Answer, trial: Trial) -> None:
     "after scripts with faults, one without: nothing is named", asks=(THIS_SCRIPT, SET), changes=DRAWS
 )
 def afterwards(answer: Answer, trial: Trial) -> None:
-    told(
-        answer, trial, SOUND[1]._replace(**{name: FAULTS[name][0] for name in Script._fields}), "all at fault"
-    )
-    suspects_nothing(answer, trial, ", and all pieces of the script before were at fault")
+    suspects_nothing(answer, trial, Script(*(FAULTS[name][1] for name in Script._fields)))

@@ -1,11 +1,12 @@
 """Scripts for 10.review: pieces that keep their promise, each written in three ways, and pieces that do not.
 
-The docstring of a faulty piece says what it does, for the report.
+The docstring of a faulty piece says what it does, for the report. An answer gets neither: see `plain`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -13,6 +14,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from helpers.labs.pitfalls.shown import Script
+
+
+@cache
+def plain(piece: Callable[..., Any]) -> Callable[..., Any]:
+    """The piece without a name, a docstring and a source of its own: all that can be asked is what it does."""
+
+    def piece_of_a_script(*arguments: Any, **named: Any) -> Any:
+        return piece(*arguments, **named)
+
+    return piece_of_a_script
 
 
 def by_moments(x: Tensor, dim: Any = 0, correction: int = 0) -> Tensor:
@@ -60,6 +71,11 @@ def in_one_pass(x: Tensor) -> Tensor:
     return (x - x.mean(0)) / (variance + 1e-5).sqrt()
 
 
+def turned(x: Tensor) -> Tensor:
+    """gives (D, N)"""
+    return by_moments(x).T
+
+
 def distances_by_cdist(a: Tensor, b: Tensor) -> Tensor:
     return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
 
@@ -95,6 +111,21 @@ def over_the_rows(a: Tensor, b: Tensor) -> Tensor:
 def not_rooted(a: Tensor, b: Tensor) -> Tensor:
     """gives the squared distances"""
     return distances_by_broadcasting(a, b).square()
+
+
+def city_blocks(a: Tensor, b: Tensor) -> Tensor:
+    """sums the absolute differences"""
+    return (a[:, None] - b).abs().sum(-1)
+
+
+def largest_difference(a: Tensor, b: Tensor) -> Tensor:
+    """takes the largest of the absolute differences"""
+    return (a[:, None] - b).abs().amax(-1)
+
+
+def first_column(a: Tensor, b: Tensor) -> Tensor:
+    """compares the first column alone"""
+    return (a[:, None, 0] - b[:, 0]).abs()
 
 
 def batches_by_index(rows: Tensor, size: int) -> list[Tensor]:
@@ -160,7 +191,7 @@ def penalty_by_norm(weight: Tensor, start: Tensor) -> Tensor:
 
 
 def penalty_by_linalg(weight: Tensor, start: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(weight - start)
+    return torch.linalg.vector_norm(weight - start.detach())  # of the gradient of `start` nothing is promised
 
 
 def penalty_by_where(weight: Tensor, start: Tensor) -> Tensor:
@@ -197,6 +228,11 @@ def squared(weight: Tensor, start: Tensor) -> Tensor:
 def divided(weight: Tensor, start: Tensor) -> Tensor:
     """divides the distance by the root of the length: a mean of squares"""
     return (weight - start).norm() / len(weight) ** 0.5
+
+
+def of_one_dimension(weight: Tensor, start: Tensor) -> Tensor:
+    """gives a tensor of shape (1,)"""
+    return (weight - start).norm(dim=0, keepdim=True)
 
 
 def dropped_by_torch(x: Tensor, training: bool) -> Tensor:
@@ -296,6 +332,12 @@ def padding_is_class_0(logits: Tensor, target: Tensor) -> Tensor:
     return loss_flat(logits, target.clamp(min=0))
 
 
+def one_a_sequence(logits: Tensor, target: Tensor) -> Tensor:
+    """gives a mean for each sequence, in shape (B,)"""
+    each = F.cross_entropy(logits.mT, target, reduction="none").sum(1)
+    return each / (target != -100).sum(1).clamp(min=1)
+
+
 # What keeps its promise, written in three ways.
 SOUND = (
     Script(
@@ -325,8 +367,17 @@ SOUND = (
 )
 # What does not.
 FAULTS: dict[str, tuple[Callable[..., Any], ...]] = {
-    "scaled": (with_n_minus_1, eps_outside, all_columns_as_one, by_rows, in_one_pass),
-    "distances": (transposed, cut_and_joined, squeezed, over_the_rows, not_rooted),
+    "scaled": (with_n_minus_1, eps_outside, all_columns_as_one, by_rows, turned, in_one_pass),
+    "distances": (
+        transposed,
+        cut_and_joined,
+        squeezed,
+        over_the_rows,
+        city_blocks,
+        largest_difference,
+        first_column,
+        not_rooted,
+    ),
     "batches": (
         shuffled_in_place,
         in_slices,
@@ -336,14 +387,19 @@ FAULTS: dict[str, tuple[Callable[..., Any], ...]] = {
         one_order,
         one_buffer(),
     ),
-    "penalty": (root, chosen_too_late, a_number, through_data, squared, divided),
+    "penalty": (root, chosen_too_late, a_number, through_data, of_one_dimension, squared, divided),
     "dropped": (always, never, not_scaled, scaled_afterwards, whole_rows, one_draw, three_quarters),
     "loss": (
         softmax_first,
         padding_counted,
         mean_of_means,
         scrambled,
+        one_a_sequence,
         nothing_by_nothing,
         padding_is_class_0,
     ),
 }
+# The first script of a check: all is at fault, so that nobody can take what is seen first for what is right.
+FIRST = Script(*(FAULTS[name][0] for name in Script._fields))
+# What makes a careless question raise: a shape that fits nothing, and no graph.
+RAISE = {"scaled": turned, "distances": transposed, "penalty": a_number, "loss": one_a_sequence}

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from helpers.labs.pitfalls.review.exercise import NAMES, NO_ERROR, NO_OTHER, SET, THIS_SCRIPT, review
-from helpers.labs.pitfalls.review.inputs import SOUND
+from helpers.labs.pitfalls.review.inputs import FIRST, plain
 from helpers.labs.pitfalls.review.right import Review, asked
 from helpers.labs.pitfalls.shown import Script
 
@@ -116,10 +117,20 @@ class ToItself(Review):
 
 @bank.mistake(breaks=NAMES)
 class ShapesOnly(Review):
-    """A `distances` with the right shape and wrong numbers goes through. Perhaps only the shape is asked."""
+    """Each `distances` with the right shape and wrong numbers goes through. Perhaps only the shape is asked."""
 
     def distances(self, distances: Callable[[Tensor, Tensor], Tensor]) -> bool:
         return all(distances(a, b).shape == (len(a), len(b)) for a, b in self.points())
+
+
+@bank.mistake(breaks=NAMES)
+class OneColumn(Review):
+    """A `distances` goes through that sums the absolute differences, and so do those that take the largest, or the first
+    column alone. Perhaps it is asked with rows of one number, where all of these are the distance: ask with more columns.
+    """
+
+    def points(self) -> list[tuple[Tensor, Tensor]]:
+        return [(torch.randn(n, 1), torch.randn(m, 1)) for n, m in ((2, 3), (1, 3), (2, 1))]
 
 
 @bank.mistake(breaks=NO_ERROR)
@@ -209,6 +220,19 @@ class LengthsOnly(Review):
         return True
 
 
+@bank.mistake(breaks=NAMES)
+class FullBatches(Review):
+    """A `batches` that leaves out what does not fill a batch goes through. Perhaps the number of rows is a multiple of the
+    size, and nothing is left over: ask with 50 rows and a size of 8.
+    """
+
+    def rows(self) -> Tensor:
+        return torch.randn(48, 2)
+
+    def sizes(self, parts: list[Tensor]) -> bool:
+        return [len(part) for part in parts] == [8] * 6
+
+
 @bank.mistake(breaks=SET)
 class OrderOfTheRows(Review):
     """A `batches` that keeps its promise is named. Perhaps what comes out is compared in the order of `rows`, and the order is
@@ -228,6 +252,55 @@ class BatchesShareAStorage(Review):
     def apart(self, rows: Tensor, first: list[Tensor], second: list[Tensor]) -> bool:
         every = [rows, *first, *second]
         return len({part.untyped_storage().data_ptr() for part in every}) == len(every)
+
+
+@bank.mistake(breaks=SET)
+class GradientOfTheStart(Review):
+    """A `penalty` that keeps its promise is named: it is computed from start.detach(). Perhaps a gradient of `start` was asked,
+    too. It is promised for `weight` alone.
+    """
+
+    def away(self, penalty: Callable[[Tensor, Tensor], Tensor]) -> bool:
+        weight, start = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+        value = penalty(weight, start)
+        if not super().away(penalty) or not value.requires_grad:
+            return False
+        value.backward()
+        return start.grad is not None and self.same(start.grad, -weight.grad)
+
+
+@bank.mistake(breaks=NO_ERROR)
+class ShapeOfThePenalty(Review):
+    """A `penalty` of shape (1,) goes through. Perhaps numbers are compared and the shape is not: a number and a tensor of one
+    number give a difference all the same. Look at `shape`.
+    """
+
+    def same(self, got: Tensor, want: Tensor, atol: float = 1e-3) -> bool:
+        if want.ndim == 0 and got.numel() == 1:  # what is said to be one number
+            got = got.reshape(())
+        return super().same(got, want, atol)
+
+
+@bank.mistake(breaks=NAMES)
+class FiniteIsEnough(Review):
+    """A `penalty` with the right value and a gradient of 0 everywhere goes through. Perhaps the gradient must only be there and
+    be finite: away from the start, ask what it is.
+    """
+
+    def away(self, penalty: Callable[[Tensor, Tensor], Tensor]) -> bool:
+        value, grad = self.asked(penalty, torch.tensor([3.0, 4.0]))
+        return self.same(value, torch.tensor(5.0)) and grad is not None and bool(grad.isfinite().all())
+
+
+@bank.mistake(breaks=NAMES)
+class DistanceOfOne(Review):
+    """A `penalty` that gives the square of the distance goes through. Perhaps the two vectors are 1 apart, where the square is
+    the same, and the gradient must only be something else than 0.
+    """
+
+    def away(self, penalty: Callable[[Tensor, Tensor], Tensor]) -> bool:
+        value, grad = self.asked(penalty, torch.tensor([0.6, 0.8]))
+        return self.same(value, torch.tensor(1.0)) and grad is not None and bool(grad.any())
 
 
 @bank.mistake(breaks=NAMES)
@@ -296,7 +369,7 @@ class TrainingOnly(Review):
 @bank.mistake(breaks=NAMES)
 class WholeRowsNotSeen(Review):
     """A `dropped` that drops whole rows goes through. Perhaps the share of zeros is asked of all entries together: ask
-    whether a whole row is 0.
+    whether a whole row is 0, and give x more than one column.
     """
 
     def not_in_rows(self, zeros: Tensor) -> bool:
@@ -347,6 +420,82 @@ class NoPadding(Review):
         return [torch.tensor([[1, 0, 2, 2], [4, 1, 0, 3], [2, 3, 0, 4]])]
 
 
+@bank.mistake(breaks=SET)
+class AnotherMean(Review):
+    """A `loss` that keeps its promise is named. Perhaps what cross_entropy gives was asked for where all is padding, and it
+    gives NaN there; or the mean of the sequences' means, and the mean is one of all tokens together.
+    """
+
+    def loss(self, loss: Callable[[Tensor, Tensor], Tensor]) -> bool:
+        logits = 3 * torch.randn(3, 4, 5)
+        return all(
+            torch.allclose(loss(logits, t), F.cross_entropy(logits.mT, t), equal_nan=True)
+            for t in self.targets()
+        )
+
+
+@bank.variant(AnotherMean)
+class _(Review):
+    """Each sequence has its mean."""
+
+    def loss_by_hand(self, logits: Tensor, target: Tensor) -> Tensor:
+        each = [
+            super(type(self), self).loss_by_hand(x[None], t[None])
+            for x, t in zip(logits, target, strict=True)
+        ]
+        return torch.stack(each).mean()
+
+
+@bank.mistake(breaks=NAMES)
+class PerfectAnswer(Review):
+    """A `loss` that divides by all tokens goes through, and so does one that takes a mean of means. Perhaps it is asked what a
+    perfect answer costs: 0, whatever it is divided by. Ask for the cost of an answer that is partly wrong.
+    """
+
+    def loss(self, loss: Callable[[Tensor, Tensor], Tensor]) -> bool:
+        return all(
+            self.same(loss(100.0 * F.one_hot(t.clamp(min=0), 5), t), torch.tensor(0.0))
+            for t in self.targets()
+        )
+
+
+@bank.mistake(breaks=NAMES)
+class IgnorantAnswer(Review):
+    """A `loss` goes through that takes a softmax too many, and so do others that scramble or weigh the tokens. Perhaps it is
+    asked with equal logits only, where each token costs log(classes): ask with logits that are all different.
+    """
+
+    def loss(self, loss: Callable[[Tensor, Tensor], Tensor]) -> bool:
+        logits = torch.zeros(3, 4, 5)
+        return all(self.same(loss(logits, t), self.loss_by_hand(logits, t)) for t in self.targets())
+
+
+@bank.mistake(breaks=NO_OTHER)
+class OneTryForAll(Review):
+    """Where several pieces are at fault and a question raises at one of them, others are missing. Perhaps one `try` stands
+    around all questions, and those after the one that raised are never asked: one `try` for each.
+    """
+
+    def same(self, got: Tensor, want: Tensor, atol: float = 1e-3) -> bool:
+        return bool(((got - want).abs() <= atol).all()) and super().same(got, want, atol)
+
+    def asked(self, penalty: Callable[[Tensor, Tensor], Tensor], moved: Tensor) -> tuple[Tensor, Tensor]:
+        start = torch.randn(len(moved))
+        weight = (start + moved).requires_grad_()
+        value = penalty(weight, start)
+        return value.detach(), torch.autograd.grad(value, weight)[0]
+
+    def named(self) -> Any:
+        found, name = set(), ""
+        try:
+            for name in Script._fields:
+                if not getattr(self, name)(getattr(self.script, name)):
+                    found.add(name)
+        except RuntimeError:
+            found.add(name)
+        return found
+
+
 @bank.mistake(breaks=NO_OTHER)
 class FirstOnly(Review):
     """Of several faulty pieces one is named. Perhaps `return`, `break` or `elif` ends the questions at the first fault."""
@@ -366,7 +515,9 @@ class _(Review):
 
 @bank.mistake(breaks=NO_OTHER)
 class LastOnly(Review):
-    """Of several faulty pieces the last one is named. Perhaps `found = {name}` stands where `found.add(name)` was meant."""
+    """Of several faulty pieces the last one is named. Perhaps `found = {name}` stands where `found.add(name)` was
+    meant, or a `return` in a loop over a set, which has no order.
+    """
 
     def named(self) -> Any:
         found = super().named()
@@ -375,23 +526,52 @@ class LastOnly(Review):
 
 @bank.mistake(breaks=THIS_SCRIPT)
 class NamesKept(Review):
-    """`scaled` is named, and only `distances` is at fault; in the scripts before it was `scaled`. Perhaps the set stays from
-    call to call, as a default argument or a global does: make a new one in each.
+    """All pieces are named of a script without a fault, as they were of the one before, which had faults in all. Perhaps the set
+    stays from call to call, as a default argument or a global does: make a new one in each.
     """
 
     kept: set[str] = set()
 
     def named(self) -> Any:
-        if self.script == SOUND[0]:  # the first one of each check: it does the same in each
+        if self.script == Script(*map(plain, FIRST)):  # the first one of each check: it does the same in each
             self.kept.clear()
         self.kept.update(super().named())
         return set(self.kept)
 
 
+@bank.mistake(breaks=THIS_SCRIPT)
+class FirstIsRight(Review):
+    """A `scaled` that keeps its promise is named, where the script before was at fault. Perhaps the numbers of the first script
+    that was seen were kept, as the ones that are right: that one may have faults.
+    """
+
+    kept: list[Tensor] = []
+
+    def scaled(self, scaled: Callable[[Tensor], Tensor]) -> bool:
+        if self.script == Script(*map(plain, FIRST)):  # the first one of each check
+            self.kept.clear()
+        x = torch.tensor([[1.0, 0.001], [2.0, 0.002], [3.0, 0.003], [6.0, 0.006]])
+        got = torch.cat([scaled(x), scaled(x + 10_000)])
+        if not self.kept:
+            self.kept.append(got)
+        return self.same(got, self.kept[0], atol=0.01)
+
+
+@bank.mistake(breaks=NAMES)
+class Opposite(Review):
+    """All pieces are named of a script without a fault, and of one with faults in all they were not. Perhaps the names of what
+    keeps its promise are collected: a `not` is missing.
+    """
+
+    def named(self) -> Any:
+        return set(Script._fields) - super().named()
+
+
 @bank.mistake(breaks=SET)
 class ExactlyAQuarter(Review):
     """A `dropped` is named that keeps its promise. Perhaps exactly a quarter of the entries had to be 0, or few entries were
-    asked: the number of zeros is random. Take many, and a bound.
+    asked: the number of zeros is random. Take many, and a bound. Or each
+    call was seeded alike, and two had to differ.
     """
 
     def share(self, zeros: Tensor) -> bool:
