@@ -97,7 +97,7 @@ def with_errors_as_faults(script):
     for name, question in questions.items():
         try:
             kept = question(getattr(script, name))
-        except RuntimeError:
+        except (RuntimeError, ValueError):
             kept = False
         if not kept:
             found.append(name)

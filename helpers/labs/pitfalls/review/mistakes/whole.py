@@ -250,9 +250,8 @@ class Opposite(Review):
 
 @bank.mistake(breaks=SET)
 class ExactlyAQuarter(Review):
-    """A `dropped` is named that keeps its promise. Perhaps exactly a quarter of the entries had to be 0:
-    the number of zeros is random. Take many, and a bound. Or each
-    call was seeded alike, and two had to differ.
+    """A `dropped` is named that keeps its promise. Perhaps exactly a quarter of the entries had to be 0: the number
+    of zeros is random. Take many, and a bound. Or each call was seeded alike, and two had to differ.
     """
 
     def share(self, zeros: Tensor) -> bool:
