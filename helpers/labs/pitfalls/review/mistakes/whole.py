@@ -261,7 +261,7 @@ class ExactlyAQuarter(Review):
 @bank.mistake(breaks=SET)
 class FewEntries(Review):
     """A `dropped` that keeps its promise is named, in some calls and not in others. Perhaps few entries are drawn, or the bound
-    is narrow: the share of zeros of 100 entries is off by 0.04 in one of three draws. Take many.
+    is narrow: the share of zeros of 100 entries is off by 0.04 in two of five draws. Take many.
     """
 
     def share(self, zeros: Tensor) -> bool:
