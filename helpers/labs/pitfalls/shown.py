@@ -13,8 +13,8 @@ __all__ = ["Script"]
 class Script(NamedTuple):
     """Six pieces of a training script, and what its author promises of each. All tensors are float32.
 
-    scaled(x): x is (N, D), N from 2 on. Each column minus its mean, divided by the root of its variance (with N)
-        plus 1e-5. Right to 0.01, also where a column is around 10,000.
+    scaled(x): x is (N, D), N from 2 on. Each column minus its mean, divided by sqrt(variance + 1e-5), its variance
+        with N. Right to 0.01, also where a column is around 10,000.
     distances(a, b): a is (N, D), b is (M, D), N and M from 1 on. Entry (i, j) of the result, (N, M), is how far
         row i of a lies from row j of b.
     batches(rows, size): rows is (N, D). The rows, each once, in a random order, as a list of tensors of `size` rows,
@@ -23,7 +23,7 @@ class Script(NamedTuple):
     penalty(weight, start): two vectors of one length. How far they lie apart, a tensor of no dimensions. Its gradient
         reaches `weight`, and is finite, also where the two are equal.
     dropped(x, training): x is (N, D). In training each entry is 0 with probability 1/4, else x / 0.75: a draw for
-        each entry, new in each call. Otherwise it is x.
+        each entry, new in each call. Otherwise all entries are those of x.
     loss(logits, target): of shapes (B, T, C) and (B, T), int64. The mean cross entropy of all tokens together whose
         target is not -100, and 0 if there are none.
     """

@@ -1,11 +1,12 @@
 """Scripts for 10.review: pieces that keep their promise, each written in three ways, and pieces that do not.
 
-The docstring of a faulty piece says what it does, for the report.
+The docstring of a piece says what it does, for the report. An answer gets neither: see `plain`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -15,21 +16,34 @@ from torch import Tensor
 from helpers.labs.pitfalls.shown import Script
 
 
+@cache
+def plain(piece: Callable[..., Any]) -> Callable[..., Any]:
+    """The piece without a name, a docstring and a source of its own: all that can be asked is what it does."""
+
+    def piece_of_a_script(*arguments: Any, **named: Any) -> Any:
+        return piece(*arguments, **named)
+
+    return piece_of_a_script
+
+
 def by_moments(x: Tensor, dim: Any = 0, correction: int = 0) -> Tensor:
     variance, mean = torch.var_mean(x.double(), dim, correction=correction, keepdim=True)
     return ((x - mean) / (variance + 1e-5).sqrt()).float()
 
 
 def scaled_by_moments(x: Tensor) -> Tensor:
+    """takes torch.var_mean of float64"""
     return by_moments(x)
 
 
 def scaled_in_two_passes(x: Tensor) -> Tensor:
+    """subtracts the mean and then takes the mean of the squares, in float64"""
     rest = x.double() - x.double().mean(0)
     return (rest * (rest.square().mean(0) + 1e-5).rsqrt()).float()
 
 
 def scaled_by_batch_norm(x: Tensor) -> Tensor:
+    """is F.batch_norm in float64"""
     return F.batch_norm(x.double(), None, None, training=True).float()
 
 
@@ -60,15 +74,23 @@ def in_one_pass(x: Tensor) -> Tensor:
     return (x - x.mean(0)) / (variance + 1e-5).sqrt()
 
 
+def turned(x: Tensor) -> Tensor:
+    """gives (D, N)"""
+    return by_moments(x).T
+
+
 def distances_by_cdist(a: Tensor, b: Tensor) -> Tensor:
+    """is torch.cdist"""
     return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 def distances_by_broadcasting(a: Tensor, b: Tensor) -> Tensor:
+    """is (a[:, None] - b).norm(dim=-1)"""
     return (a[:, None] - b).norm(dim=-1)
 
 
 def distances_row_by_row(a: Tensor, b: Tensor) -> Tensor:
+    """takes sums and roots, row by row"""
     return torch.stack([(row - b).square().sum(1).sqrt() for row in a])
 
 
@@ -97,15 +119,33 @@ def not_rooted(a: Tensor, b: Tensor) -> Tensor:
     return distances_by_broadcasting(a, b).square()
 
 
+def city_blocks(a: Tensor, b: Tensor) -> Tensor:
+    """sums the absolute differences"""
+    return (a[:, None] - b).abs().sum(-1)
+
+
+def largest_difference(a: Tensor, b: Tensor) -> Tensor:
+    """takes the largest of the absolute differences"""
+    return (a[:, None] - b).abs().amax(-1)
+
+
+def first_column(a: Tensor, b: Tensor) -> Tensor:
+    """compares the first column alone"""
+    return (a[:, None, 0] - b[:, 0]).abs()
+
+
 def batches_by_index(rows: Tensor, size: int) -> list[Tensor]:
+    """indexes `rows` with parts of a torch.randperm"""
     return [rows[some] for some in torch.randperm(len(rows)).split(size)]
 
 
 def batches_by_split(rows: Tensor, size: int) -> list[Tensor]:
+    """indexes `rows` once with a torch.randperm, and splits the result"""
     return list(rows[torch.randperm(len(rows))].split(size))
 
 
 def batches_by_sorting(rows: Tensor, size: int) -> list[Tensor]:
+    """sorts random numbers, and takes index_select for each batch"""
     order = torch.rand(len(rows)).argsort()
     return [rows.index_select(0, order[at : at + size]) for at in range(0, len(rows), size)]
 
@@ -156,14 +196,17 @@ def one_buffer() -> Callable[[Tensor, int], list[Tensor]]:
 
 
 def penalty_by_norm(weight: Tensor, start: Tensor) -> Tensor:
+    """is (weight - start).norm()"""
     return (weight - start).norm()
 
 
 def penalty_by_linalg(weight: Tensor, start: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(weight - start)
+    """is torch.linalg.vector_norm(weight - start.detach())"""
+    return torch.linalg.vector_norm(weight - start.detach())  # of the gradient of `start` nothing is promised
 
 
 def penalty_by_where(weight: Tensor, start: Tensor) -> Tensor:
+    """is a root, of a number that `where` keeps above 0"""
     square = (weight - start).square().sum()
     return torch.where(square > 0, torch.where(square > 0, square, 1.0).sqrt(), 0.0)
 
@@ -199,15 +242,23 @@ def divided(weight: Tensor, start: Tensor) -> Tensor:
     return (weight - start).norm() / len(weight) ** 0.5
 
 
+def of_one_dimension(weight: Tensor, start: Tensor) -> Tensor:
+    """gives a tensor of shape (1,)"""
+    return (weight - start).norm(dim=0, keepdim=True)
+
+
 def dropped_by_torch(x: Tensor, training: bool) -> Tensor:
+    """is F.dropout(x, 0.25, training)"""
     return F.dropout(x, 0.25, training)
 
 
 def dropped_by_product(x: Tensor, training: bool) -> Tensor:
+    """multiplies by a random mask and divides by 0.75"""
     return x * (torch.rand_like(x) >= 0.25) / 0.75 if training else x
 
 
 def dropped_by_where(x: Tensor, training: bool) -> Tensor:
+    """chooses by torch.where between 0 and x / 0.75"""
     return torch.where(torch.rand_like(x) < 0.25, 0.0, x / 0.75) if training else x.clone()
 
 
@@ -248,18 +299,21 @@ def three_quarters(x: Tensor, training: bool) -> Tensor:
 
 
 def loss_flat(logits: Tensor, target: Tensor) -> Tensor:
+    """flattens, and divides the sum by max(1, count)"""
     total = F.cross_entropy(logits.flatten(0, 1), target.flatten(), reduction="sum")
     return total / (target != -100).sum().clamp(min=1)
 
 
 def loss_transposed(logits: Tensor, target: Tensor) -> Tensor:
+    """transposes, and divides the sum by max(1, count)"""
     return F.cross_entropy(logits.mT, target, reduction="sum") / (target != -100).sum().clamp(min=1)
 
 
 def loss_chosen(logits: Tensor, target: Tensor) -> Tensor:
+    """picks the tokens that count, and takes the mean of their -log_softmax"""
     counts = target != -100
     if not counts.any():
-        return logits.sum() * 0
+        return logits[counts].sum()  # 0, also where the padding holds NaN
     return -logits[counts].log_softmax(-1).gather(1, target[counts][:, None]).mean()
 
 
@@ -296,6 +350,12 @@ def padding_is_class_0(logits: Tensor, target: Tensor) -> Tensor:
     return loss_flat(logits, target.clamp(min=0))
 
 
+def one_a_sequence(logits: Tensor, target: Tensor) -> Tensor:
+    """gives a mean for each sequence, in shape (B,)"""
+    each = F.cross_entropy(logits.mT, target, reduction="none").sum(1)
+    return each / (target != -100).sum(1).clamp(min=1)
+
+
 # What keeps its promise, written in three ways.
 SOUND = (
     Script(
@@ -325,8 +385,17 @@ SOUND = (
 )
 # What does not.
 FAULTS: dict[str, tuple[Callable[..., Any], ...]] = {
-    "scaled": (with_n_minus_1, eps_outside, all_columns_as_one, by_rows, in_one_pass),
-    "distances": (transposed, cut_and_joined, squeezed, over_the_rows, not_rooted),
+    "scaled": (with_n_minus_1, eps_outside, all_columns_as_one, by_rows, turned, in_one_pass),
+    "distances": (
+        transposed,
+        cut_and_joined,
+        squeezed,
+        over_the_rows,
+        city_blocks,
+        largest_difference,
+        first_column,
+        not_rooted,
+    ),
     "batches": (
         shuffled_in_place,
         in_slices,
@@ -336,14 +405,26 @@ FAULTS: dict[str, tuple[Callable[..., Any], ...]] = {
         one_order,
         one_buffer(),
     ),
-    "penalty": (root, chosen_too_late, a_number, through_data, squared, divided),
+    "penalty": (root, chosen_too_late, a_number, through_data, of_one_dimension, squared, divided),
     "dropped": (always, never, not_scaled, scaled_afterwards, whole_rows, one_draw, three_quarters),
     "loss": (
         softmax_first,
         padding_counted,
         mean_of_means,
         scrambled,
+        one_a_sequence,
         nothing_by_nothing,
         padding_is_class_0,
     ),
 }
+# The first script of a check: all is at fault, so that nobody can take what is seen first for what is right.
+FIRST = Script(*(FAULTS[name][0] for name in Script._fields))
+# What makes a careless question raise: a shape that fits nothing, and no graph.
+RAISE = {"scaled": turned, "distances": transposed, "penalty": a_number, "loss": one_a_sequence}
+SHAPES = [
+    *RAISE.items(),
+    ("distances", cut_and_joined),
+    ("distances", squeezed),
+    ("distances", over_the_rows),
+    ("penalty", of_one_dimension),
+]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from helpers.labs.pitfalls.review.exercise import NAMES, NO_ERROR, NO_OTHER, SET, THIS_SCRIPT, review
-from helpers.labs.pitfalls.review.inputs import SOUND
+from helpers.labs.pitfalls.review.exercise import NAMES, NO_ERROR, SET, review
 from helpers.labs.pitfalls.review.right import Review, asked
-from helpers.labs.pitfalls.shown import Script
 
 bank = review.bank(asked)
 
@@ -87,7 +84,8 @@ class ManyPlainNumbers(Review):
 @bank.mistake(breaks=SET)
 class ByItsOwnFloat32(Review):
     """A `scaled` is named that keeps its promise. Perhaps what it is compared with is computed in float32, or with N - 1, the
-    default of torch.var; or the bound is narrower than 0.01. Compute it in float64, with N.
+    default of torch.var; or the bound is narrower
+    than 0.01, or eps is outside of the root. Compute it in float64, with N.
     """
 
     def scaled_by_hand(self, x: Tensor) -> Tensor:
@@ -116,10 +114,20 @@ class ToItself(Review):
 
 @bank.mistake(breaks=NAMES)
 class ShapesOnly(Review):
-    """A `distances` with the right shape and wrong numbers goes through. Perhaps only the shape is asked."""
+    """Each `distances` with the right shape and wrong numbers goes through. Perhaps only the shape is asked."""
 
     def distances(self, distances: Callable[[Tensor, Tensor], Tensor]) -> bool:
         return all(distances(a, b).shape == (len(a), len(b)) for a, b in self.points())
+
+
+@bank.mistake(breaks=NAMES)
+class OneColumn(Review):
+    """A `distances` goes through that sums the absolute differences, and so do those that take the largest, or the first
+    column alone. Perhaps it is asked with rows of one number, where all of these are the distance: ask with more columns.
+    """
+
+    def points(self) -> list[tuple[Tensor, Tensor]]:
+        return [(torch.randn(n, 1), torch.randn(m, 1)) for n, m in ((2, 3), (1, 3), (2, 1))]
 
 
 @bank.mistake(breaks=NO_ERROR)
@@ -209,14 +217,40 @@ class LengthsOnly(Review):
         return True
 
 
+@bank.mistake(breaks=NAMES)
+class FullBatches(Review):
+    """A `batches` that leaves out what does not fill a batch goes through. Perhaps the number of rows is a multiple of the
+    size, and nothing is left over: ask with 50 rows and a size of 8.
+    """
+
+    def rows(self) -> Tensor:
+        return torch.randn(48, 2)
+
+    def sizes(self, parts: list[Tensor]) -> bool:
+        return [len(part) for part in parts] == [8] * 6
+
+
 @bank.mistake(breaks=SET)
 class OrderOfTheRows(Review):
     """A `batches` that keeps its promise is named. Perhaps what comes out is compared in the order of `rows`, and the order is
-    random; or few rows are drawn, and two calls give the same by chance.
+    random.
     """
 
     def each_once(self, copies: Tensor, rows: Tensor) -> bool:
         return torch.equal(copies, rows)
+
+
+@bank.mistake(breaks=SET)
+class TooFewRows(Review):
+    """A `batches` that keeps its promise is named, in some calls and not in others. Perhaps few rows are drawn, and two calls, or
+    a call and `rows`, have the same order by chance: ask with 50.
+    """
+
+    def rows(self) -> Tensor:
+        return torch.randn(2, 2)
+
+    def sizes(self, parts: list[Tensor]) -> bool:
+        return [len(part) for part in parts] == [2]
 
 
 @bank.mistake(breaks=SET)
@@ -228,6 +262,55 @@ class BatchesShareAStorage(Review):
     def apart(self, rows: Tensor, first: list[Tensor], second: list[Tensor]) -> bool:
         every = [rows, *first, *second]
         return len({part.untyped_storage().data_ptr() for part in every}) == len(every)
+
+
+@bank.mistake(breaks=SET)
+class GradientOfTheStart(Review):
+    """A `penalty` that keeps its promise is named: it is computed from start.detach(). Perhaps a gradient of `start` was asked,
+    too. It is promised for `weight` alone.
+    """
+
+    def away(self, penalty: Callable[[Tensor, Tensor], Tensor]) -> bool:
+        weight, start = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+        value = penalty(weight, start)
+        if not super().away(penalty) or not value.requires_grad:
+            return False
+        value.backward()
+        return start.grad is not None and self.same(start.grad, -weight.grad)
+
+
+@bank.mistake(breaks=NAMES)
+class ShapeOfThePenalty(Review):
+    """A `penalty` of shape (1,) goes through. Perhaps numbers are compared and the shape is not: a number and a tensor of one
+    number give a difference all the same. Look at `shape`.
+    """
+
+    def same(self, got: Tensor, want: Tensor, atol: float = 1e-3) -> bool:
+        if want.ndim == 0 and got.numel() == 1:  # what is said to be one number
+            got = got.reshape(())
+        return super().same(got, want, atol)
+
+
+@bank.mistake(breaks=NAMES)
+class FiniteIsEnough(Review):
+    """A `penalty` with the right value and a gradient of 0 everywhere goes through. Perhaps the gradient must only be there and
+    be finite: away from the start, ask what it is.
+    """
+
+    def away(self, penalty: Callable[[Tensor, Tensor], Tensor]) -> bool:
+        value, grad = self.asked(penalty, torch.tensor([3.0, 4.0]))
+        return self.same(value, torch.tensor(5.0)) and grad is not None and bool(grad.isfinite().all())
+
+
+@bank.mistake(breaks=NAMES)
+class DistanceOfOne(Review):
+    """A `penalty` that gives the square of the distance goes through. Perhaps the two vectors are 1 apart, where the square is
+    the same, and the gradient must only be something else than 0.
+    """
+
+    def away(self, penalty: Callable[[Tensor, Tensor], Tensor]) -> bool:
+        value, grad = self.asked(penalty, torch.tensor([0.6, 0.8]))
+        return self.same(value, torch.tensor(1.0)) and grad is not None and bool(grad.any())
 
 
 @bank.mistake(breaks=NAMES)
@@ -281,134 +364,3 @@ class BackwardWithoutAGraph(Review):
         weight = (start + moved).requires_grad_()
         value = penalty(weight, start)
         return value.detach(), torch.autograd.grad(value, weight)[0]
-
-
-@bank.mistake(breaks=NAMES)
-class TrainingOnly(Review):
-    """A `dropped` that drops outside of training goes through, and so does one that scales there. Perhaps it is asked in
-    training only.
-    """
-
-    def evaluation(self, dropped: Callable[[Tensor, bool], Tensor], x: Tensor) -> bool:
-        return True
-
-
-@bank.mistake(breaks=NAMES)
-class WholeRowsNotSeen(Review):
-    """A `dropped` that drops whole rows goes through. Perhaps the share of zeros is asked of all entries together: ask
-    whether a whole row is 0.
-    """
-
-    def not_in_rows(self, zeros: Tensor) -> bool:
-        return True
-
-
-@bank.mistake(breaks=NAMES)
-class MeanOfAll(Review):
-    """A `dropped` that drops three quarters goes through. Perhaps the mean is asked, which stays where what is left is divided
-    by its share: ask how many entries are 0.
-    """
-
-    def survivors(self, got: Tensor, x: Tensor) -> bool:
-        return bool((got.mean() - x.mean()).abs() < 0.05)
-
-    def share(self, zeros: Tensor) -> bool:
-        return True
-
-
-@bank.mistake(breaks=NAMES)
-class SequencesOfOneLength(Review):
-    """A `loss` that averages the means of the sequences goes through. Perhaps all sequences have equally many tokens that
-    count: give them different numbers of them.
-    """
-
-    def targets(self) -> list[Tensor]:
-        even = torch.tensor([[1, 0, -100, -100], [4, 2, -100, -100], [-100, 3, 0, -100]])
-        return [even, torch.full_like(even, -100)]
-
-
-@bank.mistake(breaks=NAMES)
-class SomePaddingAlways(Review):
-    """A `loss` that is NaN for a batch of nothing but padding goes through. Perhaps it is never asked about one; or a NaN was
-    compared by `>`, which is never True of it.
-    """
-
-    def targets(self) -> list[Tensor]:
-        return super().targets()[:1]
-
-
-@bank.mistake(breaks=NAMES)
-class NoPadding(Review):
-    """Each `loss` goes through that is wrong about padding. Perhaps no target is -100 in what it is asked: pad, unevenly, and
-    once everything.
-    """
-
-    def targets(self) -> list[Tensor]:
-        return [torch.tensor([[1, 0, 2, 2], [4, 1, 0, 3], [2, 3, 0, 4]])]
-
-
-@bank.mistake(breaks=NO_OTHER)
-class FirstOnly(Review):
-    """Of several faulty pieces one is named. Perhaps `return`, `break` or `elif` ends the questions at the first fault."""
-
-    def named(self) -> Any:
-        return set(sorted(super().named())[:1])
-
-
-@bank.variant(FirstOnly)
-class _(Review):
-    """In the order of the pieces."""
-
-    def named(self) -> Any:
-        found = super().named()
-        return set([name for name in Script._fields if name in found][:1])
-
-
-@bank.mistake(breaks=NO_OTHER)
-class LastOnly(Review):
-    """Of several faulty pieces the last one is named. Perhaps `found = {name}` stands where `found.add(name)` was meant."""
-
-    def named(self) -> Any:
-        found = super().named()
-        return set([name for name in Script._fields if name in found][-1:])
-
-
-@bank.mistake(breaks=THIS_SCRIPT)
-class NamesKept(Review):
-    """`scaled` is named, and only `distances` is at fault; in the scripts before it was `scaled`. Perhaps the set stays from
-    call to call, as a default argument or a global does: make a new one in each.
-    """
-
-    kept: set[str] = set()
-
-    def named(self) -> Any:
-        if self.script == SOUND[0]:  # the first one of each check: it does the same in each
-            self.kept.clear()
-        self.kept.update(super().named())
-        return set(self.kept)
-
-
-@bank.mistake(breaks=SET)
-class ExactlyAQuarter(Review):
-    """A `dropped` is named that keeps its promise. Perhaps exactly a quarter of the entries had to be 0, or few entries were
-    asked: the number of zeros is random. Take many, and a bound.
-    """
-
-    def share(self, zeros: Tensor) -> bool:
-        return int(zeros.sum()) * 4 == zeros.numel()
-
-
-@bank.mistake(breaks=SET)
-class ListOfNames(Review):
-    """A list comes back, or a dict, and a set was asked for."""
-
-    def named(self) -> Any:
-        return sorted(super().named())
-
-
-@bank.variant(ListOfNames)
-class _(Review):
-    """Each name with its answer."""
-
-    def named(self) -> Any:
-        return {name: name not in super(type(self), self).named() for name in Script._fields}
