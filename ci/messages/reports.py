@@ -48,13 +48,12 @@ def reports(id: str) -> dict[str, Report]:
 def _report(exercise: Exercise, name: str) -> Report:
     """What the check says to a mistake, as it was found in a process with others; what it prints is left out."""
     mistake, each = exercise.mistakes[name], named(exercise.id, SEED)[name, 0]
-    known = name if each.names == (name,) else None
-    breaks = mistake.breaks if known else ""
     if mistake.observed is not None:  # it never ends, so it did not run there
         (report,) = checked(Nameless(exercise), [mistake.answer])
-        if breaks:
-            report = replace(report, asked=words_asked(exercise, report.at, "", breaks))
     else:
         found = each.first.as_dict() if each.first else None
-        report = reported(exercise, mistake.answer, Result(found, known, breaks))
+        report = reported(exercise, mistake.answer, Result(found))
+    known = name if each.names == (name,) else None
+    if known and mistake.breaks:  # by hand: what is stored may not know a new mistake
+        report = replace(report, asked=words_asked(exercise, report.at, "", mistake.breaks))
     return replace(report, mistake=known, output="", cut=False)

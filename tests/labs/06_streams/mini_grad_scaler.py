@@ -41,7 +41,7 @@ class Terse:
             raise ValueError("float16")
         self.inf[opt] = any(not grad.isfinite().all() for grad in grads)
         for grad in grads:
-            grad.mul_(1 / self.s)
+            grad.mul_(torch.tensor(1 / self.s))
 
     def step(self, opt, *args, **kwargs):
         if self.on and opt not in self.inf:
@@ -208,7 +208,7 @@ class PythonNumbers:
         for group in optimizer.param_groups:
             for param in group["params"]:
                 if param.grad is not None:
-                    param.grad.data *= 1.0 / self.state["scale"]
+                    param.grad.data *= np.float32(1.0 / self.state["scale"]).item()
         self.iteration[id(optimizer)] = [bad, False]
 
     def step(self, optimizer, *args, **kwargs):

@@ -79,7 +79,7 @@ def rows_backward(
         dx[i] = jacobian @ (slope * weight.double().flatten())
         dw += slope * distances * scale
     parts = dx.reshape(x.shape), dw.reshape(weight.shape), slopes.sum(0).reshape(weight.shape)
-    return [part.to(like.dtype) for part, like in zip(parts, (x, weight, weight), strict=True)]
+    return tuple(part.to(like.dtype) for part, like in zip(parts, (x, weight, weight), strict=True))
 
 
 class Normaliser:
