@@ -7,10 +7,10 @@ which is most of what a small check costs. In pages of 2 MB they are some 200, a
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 
-HUGE = 2 << 20  # bytes, on x86 and on ARM with pages of 4 kB
+SIZE = Path("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")  # in bytes; 2 MB on x86, not on every ARM
 MADV_COLLAPSE = 25  # Linux 6.1 and newer; an older one refuses it
 
 
@@ -19,14 +19,16 @@ def collapse() -> int:
 
     It takes half a second for 400 MB. Nothing else changes; where there are no such pages, nothing does.
     """
-    if sys.platform != "linux":
+    try:
+        size = int(SIZE.read_text())
+    except (OSError, ValueError):
         return 0
     advise = ctypes.CDLL(None).madvise
     advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    return sum(advise(start, HUGE, MADV_COLLAPSE) == 0 for start in list(_starts()))
+    return sum(advise(start, size, MADV_COLLAPSE) == 0 for start in list(_starts(size)))
 
 
-def _starts() -> Iterator[int]:
+def _starts(size: int) -> Iterator[int]:
     """Where each whole large page of private, anonymous memory that may be written to would begin."""
     try:
         with open("/proc/self/maps") as maps:
@@ -36,4 +38,4 @@ def _starts() -> Iterator[int]:
     for span, rights, _, _, _, *name in lines:
         if rights.startswith("rw") and rights.endswith("p") and name in ([], ["[heap]"]):
             low, high = (int(end, 16) for end in span.split("-"))
-            yield from range(-(-low // HUGE) * HUGE, high - HUGE + 1, HUGE)
+            yield from range(-(-low // size) * size, high - size + 1, size)
