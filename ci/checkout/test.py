@@ -1,7 +1,8 @@
 """What `make test` does: every stage, one after the other, and at the end which of them failed and what was left out.
 
-`python -m ci.checkout.test [--ci | --all]`; `labbook test 03` runs the stages for one lab. Of what --ci adds, all
-but the first stage ends when its minutes are spent, and says what it left out. Exit codes: 0 all stages passed, 1 one failed, 2 wrong usage, 130 interrupted.
+`python -m ci.checkout.test [--ci | --all]`; `labbook test 03` runs the stages for one lab. Of what --ci adds, all but the
+first stage ends when its minutes are spent, and says what it left out. Exit codes: 0 all stages passed, 1 one failed,
+2 wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations

@@ -184,34 +184,22 @@ def raises(answer: Answer, trial: Trial) -> None:
             )
 
 
-@review.property("scaled: the faults in its numbers are found", asks=NAMES, changes=DRAWS)
-def scaled(answer: Answer, trial: Trial) -> None:
-    finds(answer, trial, "scaled")
+FOUND = {
+    "scaled": "the faults in its numbers are found",
+    "distances": "the faults in its shapes and its numbers are found",
+    "batches": "the faults in its memory and its rows are found",
+    "penalty": "the faults in its number and its gradient are found",
+    "dropped": "the faults in both modes are found",
+    "loss": "the faults in what it is a mean of are found",
+}
 
 
-@review.property("distances: the faults in its shapes and its numbers are found", asks=NAMES, changes=DRAWS)
-def distances(answer: Answer, trial: Trial) -> None:
-    finds(answer, trial, "distances")
+def finding(name: str) -> Callable[[Answer, Trial], None]:
+    return lambda answer, trial: finds(answer, trial, name)
 
 
-@review.property("batches: the faults in its memory and its rows are found", asks=NAMES, changes=DRAWS)
-def batches(answer: Answer, trial: Trial) -> None:
-    finds(answer, trial, "batches")
-
-
-@review.property("penalty: the faults in its number and its gradient are found", asks=NAMES, changes=DRAWS)
-def penalty(answer: Answer, trial: Trial) -> None:
-    finds(answer, trial, "penalty")
-
-
-@review.property("dropped: the faults in both modes are found", asks=NAMES, changes=DRAWS)
-def dropped(answer: Answer, trial: Trial) -> None:
-    finds(answer, trial, "dropped")
-
-
-@review.property("loss: the faults in what it is a mean of are found", asks=NAMES, changes=DRAWS)
-def loss(answer: Answer, trial: Trial) -> None:
-    finds(answer, trial, "loss")
+for name, words in FOUND.items():
+    review.property(f"{name}: {words}", asks=NAMES, changes=DRAWS)(finding(name))
 
 
 @review.property("several faults at once: each of their pieces, and no other", asks=NO_OTHER, changes=DRAWS)

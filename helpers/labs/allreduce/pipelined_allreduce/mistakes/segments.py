@@ -441,12 +441,8 @@ def always_two_segments(x: Tensor, rank: int, world: int, segment_bytes: int) ->
         for step in range(2 * (world - 1)):
             mine, gone = chunks[(rank - step - 1) % world], chunks[(rank - step) % world]
             buffer = torch.empty_like(mine)
-            if step < world - 1:
-                came, goes = buffer.tensor_split(2), gone.tensor_split(2)
-            else:
-                came, goes = buffer.tensor_split(2), gone.tensor_split(2)
-            requests = [dist.irecv(piece, (rank - 1) % world) for piece in came]
-            requests += [dist.isend(piece, (rank + 1) % world) for piece in goes]
+            requests = [dist.irecv(piece, (rank - 1) % world) for piece in buffer.tensor_split(2)]
+            requests += [dist.isend(piece, (rank + 1) % world) for piece in gone.tensor_split(2)]
             for request in requests:
                 request.wait()
             mine.copy_(mine + buffer if step < world - 1 else buffer)
