@@ -19,6 +19,7 @@ from helpers.labs.optim.clip_grad_norm_.inputs import (
     norm_of,
     require_clipped,
     require_number,
+    with_exact_gradients,
     with_gradients,
 )
 from helpers.labs.optim.shared.torch_calls import CLIPPING, Ops
@@ -68,11 +69,13 @@ def by_hand(answer: Answer, trial: Trial) -> None:
     ),
 )
 def clips(answer: Answer, trial: Trial) -> None:
-    for dtype in (torch.float64, torch.float16, torch.bfloat16):
-        params = with_gradients(trial, *SHAPES, dtype=dtype)
-        trial.given(f"five parameters of {dtype}, norm_type 2.0, max_norm a third of the norm")
-        limit = float(norm_of(gradients_of(params), 2.0)) / 3
-        require_clipped(answer, trial, list(params), params, limit, 2.0)
+    params = with_gradients(trial, *SHAPES)
+    trial.given("five parameters of torch.float64, norm_type 2.0, max_norm a third of the norm")
+    require_clipped(answer, trial, list(params), params, float(norm_of(gradients_of(params), 2.0)) / 3, 2.0)
+    for dtype in (torch.float16, torch.bfloat16):
+        params, norm = with_exact_gradients(trial, *SHAPES, dtype=dtype)
+        trial.given(f"five parameters of {dtype}, norm {norm}, norm_type 2.0, max_norm a quarter of the norm")
+        require_clipped(answer, trial, list(params), params, norm / 4, 2.0)
 
 
 @clip_grad_norm_.property(
