@@ -252,6 +252,11 @@ def differentiable(answer: Penalty, trial: Trial) -> None:
         )
 
 
+def _named(states: dict[str, str], state: str) -> str:
+    """The leaves whose .grad is in this state, with a verb: "that of bias, last was"."""
+    return f"that of {', '.join(sorted(name for name in states if states[name] == state))} was"
+
+
 @gradient_penalty.property(
     "no .grad is touched, neither the parameters' nor another leaf's",
     asks=("No `.grad` is touched, of params or of any other leaf.",),
@@ -277,15 +282,14 @@ def grad_untouched(answer: Penalty, trial: Trial) -> None:
         before, now = (kept if each is net.first else None), each.grad
         each.grad = None
         if now is not before:
-            states[name] = "gone" if now is None else "replaced" if before is not None else "filled"
+            states[name] = "removed" if now is None else "replaced" if before is not None else "filled"
     if not torch.equal(kept, copy):
         states["first"] = "edited"
     states |= {name: "written, and put back" for name in written - set(states)}
+    kinds = sorted(set(states.values()))
     trial.true(
         not states,
-        "After the call, .grad of "
-        + ", ".join(f"{name} is {state}" for name, state in sorted(states.items()))
-        + ".",
+        "The answer touched .grad: " + "; ".join(f"{_named(states, state)} {state}" for state in kinds) + ".",
         expected="every .grad as it was: the optimizer adds up what stands there",
         observed=sorted(states.items()),
     )

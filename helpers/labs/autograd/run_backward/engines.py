@@ -38,8 +38,10 @@ def gradients(answer: Engine, trial: Trial, root: Tensor, grad_out: Tensor, **le
     for key in found:
         trial.true(
             id(key) in names,
-            "A key of the dict is no leaf that needs a gradient.",
-            expected="tensors as keys, each of them a leaf with requires_grad",
+            "A key of the dict is a leaf that does not stand behind this root."
+            if _kind_of_key(key) == "other"
+            else "A key of the dict is no leaf that needs a gradient.",
+            expected="tensors as keys, each of them a leaf with requires_grad behind this root",
             got=key,
             observed=(
                 "keys",

@@ -519,7 +519,9 @@ def _comes_through(
 
 
 @batch_sampler.property(
-    "the answer cuts the batches itself", asks="torch's BatchSampler is not called.", once_right=True
+    "the answer cuts the batches itself",
+    asks=("torch's BatchSampler is not called.", "No global generator is moved."),
+    once_right=True,
 )
 def _(answer: Callable[..., Any], trial: Trial) -> None:
     trial.given("sampler = range(7), batch_size = 3, drop_last = False")

@@ -265,7 +265,7 @@ def _named(value: Any) -> Any:
     "a batch: its samples, read in the order of `index`, go to collate_fn as one list",
     asks=(
         "A batch of a dataset without `__getitems__`: the list of its samples, read in the order of `index`.",
-        "Each is called once, with one argument; what `collate_fn` returns is returned as it is.",
+        "`collate_fn` and `__getitems__` are called once, `__getitem__` once for each index, all with one argument; what `collate_fn` returns is returned as it is.",
         "`index` is left as it is.",
     ),
 )
@@ -351,7 +351,7 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
     "__getitems__ reads a batch in one call; what it gives goes to collate_fn as it is",
     asks=(
         "A batch: `collate_fn` is given what `dataset.__getitems__(index)` gives, as it is.",
-        "Each is called once, with one argument; what `collate_fn` returns is returned as it is.",
+        "`collate_fn` and `__getitems__` are called once, `__getitem__` once for each index, all with one argument; what `collate_fn` returns is returned as it is.",
     ),
     once_right=True,
 )
@@ -417,7 +417,7 @@ def _(answer: Callable[..., Any], trial: Trial) -> None:
 
 @fetch.property(
     "what collate_fn returns is returned, whatever it is",
-    asks="Each is called once, with one argument; what `collate_fn` returns is returned as it is.",
+    asks="`collate_fn` and `__getitems__` are called once, `__getitem__` once for each index, all with one argument; what `collate_fn` returns is returned as it is.",
     once_right=True,
 )
 def _(answer: Callable[..., Any], trial: Trial) -> None:

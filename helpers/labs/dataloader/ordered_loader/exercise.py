@@ -45,7 +45,7 @@ ASKS = {
     order.BOUND: "The sampler is gone through once, lazily: prefetch_factor * num_workers batches are asked for at first, "
     "and one more each time that one is handed over.",
     order.DEFAULT: "prefetch_factor * num_workers batches are asked for at first",
-    order.LATE: "They live until the last batch has been received: tensors travel as handles, which the sender answers for.",
+    order.LATE: "Workers live until the last batch has been received: tensors travel as handles, which the sender answers for.",
     order.EDGES: "A list of indices may be empty, and a batch may be anything, None too.",
     seeds.SEEDS: (
         "seeds random and torch with base_seed + id and NumPy with lab.numpy_seed(base_seed, id);",

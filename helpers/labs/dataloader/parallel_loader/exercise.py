@@ -9,6 +9,7 @@ from helpers.labs.dataloader.shared.loaders import add_steps
 from helpers.labs.dataloader.shared.properties.errors import ERRORS
 from helpers.labs.dataloader.shared.properties.order import FIRST
 from helpers.labs.dataloader.shared.properties.seeds import WITHIN
+from helpers.labs.dataloader.shared.still import STILL_ORDERED, STILL_RAISING
 
 parallel_loader = Exercise(
     "02.parallel_loader",
@@ -53,5 +54,8 @@ add_steps(
         "nothing keeps them alive.",
         cleanup.PROGRAM: "The workers are daemons, so that a program can end in the middle of an epoch.",
     },
-    usual="raising_loader, which leaves nothing behind; all of its docstring still holds.",
+    still=(
+        "raising_loader, which leaves nothing behind; all of its docstring still holds.",
+        STILL_ORDERED | STILL_RAISING,
+    ),
 )

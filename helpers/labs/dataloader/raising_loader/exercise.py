@@ -8,6 +8,7 @@ from helpers.labs.dataloader.shared.properties import errors
 from helpers.labs.dataloader.shared.properties.errors import ERRORS
 from helpers.labs.dataloader.shared.properties.order import BOUND, DEFAULT, EDGES, FIRST
 from helpers.labs.dataloader.shared.properties.seeds import DRAW, INFO, WITHIN
+from helpers.labs.dataloader.shared.still import STILL_ORDERED
 
 raising_loader = Exercise(
     "02.raising_loader",
@@ -36,11 +37,11 @@ add_steps(
     {
         errors.RAISED: "An exception in a sample, in collate_fn or in worker_init_fn is raised in the training loop when the turn "
         "of its batch comes, after all batches before it: nothing is read twice.",
-        errors.TRACE: "It is of the same class, and its traceback as printed shows the worker's traceback as well: as its text, "
+        errors.TRACE: "The exception raised is of the same class, and its traceback as printed shows the worker's traceback as well: as its text, "
         "its cause, or a note.",
-        errors.OWN: "It is of the same class",
+        errors.OWN: "The exception raised is of the same class",
         errors.COLLATE: "An exception in a sample, in collate_fn or in worker_init_fn is raised in the training loop",
-        errors.HOOK: "One in worker_init_fn takes the place of a batch of its worker, or comes before the first batch.",
+        errors.HOOK: "An exception in worker_init_fn takes the place of a batch of its worker, or comes before the first batch.",
         errors.AWKWARD: "A class that cannot be made from one text comes as RuntimeError, or as the error itself, with the "
         "worker's traceback, too.",
         errors.STOP: "StopIteration, which would end the epoch in silence, comes as anything but StopIteration, with the "
@@ -52,8 +53,8 @@ add_steps(
             "RuntimeError: a worker died.",
         ),
         errors.EXITED: "ended by os._exit, whatever its exit code",
-        errors.SURVIVES: "It is of the same class",
-        errors.PATIENT: "One that lives is waited for, however long a sample takes.",
+        errors.SURVIVES: "The exception raised is of the same class",
+        errors.PATIENT: "A worker that lives is waited for, however long a sample takes.",
     },
-    usual="ordered_loader, whose workers may fail; all of its docstring still holds.",
+    still=("ordered_loader, whose workers may fail; all of its docstring still holds.", STILL_ORDERED),
 )

@@ -54,7 +54,7 @@ CLASSES = (DataLoader, _BaseDataLoaderIter, _SingleProcessDataLoaderIter)
     asks=(
         "One epoch of `DataLoader(dataset, ...)` with the same arguments and no workers, batch for batch.",
         "or else from RandomSampler(dataset, generator=generator) (shuffle=True) or SequentialSampler(dataset).",
-        "Without it: default_collate for batches",
+        "Without collate_fn: default_collate for batches",
     ),
 )
 def _(answer: Any, trial: Trial) -> None:
@@ -140,8 +140,8 @@ def _(answer: Any, trial: Trial) -> None:
     once_right=True,
     asks=(
         "An IterableDataset gives batches of batch_size samples of one iterator.",
-        "The last may be shorter, and drop_last drops it.",
-        "Its len() is never asked.",
+        "The last batch may be shorter, and drop_last drops it.",
+        "The len() of an IterableDataset is never asked.",
     ),
 )
 def _(answer: Any, trial: Trial) -> None:
@@ -173,7 +173,7 @@ def nothing(value: Any) -> None:
     once_right=True,
     asks=(
         "collate_fn is called on the list of samples of each batch, or on the single sample.",
-        "What it gives is the batch, None and 0 too.",
+        "What collate_fn gives is the batch, None and 0 too.",
     ),
 )
 def _(answer: Any, trial: Trial) -> None:

@@ -38,14 +38,19 @@ class LoaderMistake(NamedTuple):
 
 
 def add_steps(
-    exercise: Exercise, steps: Steps, asks: Mapping[str, str | tuple[str, ...]], usual: str = ""
+    exercise: Exercise,
+    steps: Steps,
+    asks: Mapping[str, str | tuple[str, ...]],
+    still: tuple[str, Mapping[str, str]] = ("", {}),
 ) -> None:
     """Adds the properties in this order.
 
-    asks: the words of the exercise's docstring that each holds. usual: those of the steps that are not in it.
+    asks: the words of the exercise's docstring that each holds. still: for the steps that are not in it, which an
+    earlier loader has, too: the sentence that says so, and the words of each.
     """
     for description, check in steps:
-        exercise.property(description, asks=asks.get(description, usual), changes=CHANGES)(check)
+        words = asks.get(description) or (still[0], still[1][description])
+        exercise.property(description, asks=words, changes=CHANGES)(check)
 
 
 def add_mistakes(exercise: Exercise, mistakes: Iterable[LoaderMistake]) -> None:

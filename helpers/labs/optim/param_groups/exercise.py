@@ -32,6 +32,7 @@ param_groups = Exercise(
 
 Answer = Callable[[nn.Module, float], Any]
 DECAY = 0.07
+ONE_GROUP_EMPTY = ("no bias", "only norm", "empty", "all frozen")
 
 
 def _wanted(model: nn.Module) -> tuple[list[str], list[str]]:
@@ -254,8 +255,8 @@ def compares_by_identity(answer: Answer, trial: Trial) -> None:
 )
 def keeps_the_order(answer: Answer, trial: Trial) -> None:
     first = ("deep", "half frozen", "shared")
-    _require_split(answer, trial, *(MODELS[name] for name in first), order=True)
-    _require_split(answer, trial, *(MODELS[name] for name in MODELS if name not in first), order=True)
+    others = (name for name in MODELS if name not in (*first, *ONE_GROUP_EMPTY))
+    _require_split(answer, trial, *(MODELS[name] for name in (*first, *others)), order=True)
 
 
 @param_groups.property(
@@ -263,9 +264,7 @@ def keeps_the_order(answer: Answer, trial: Trial) -> None:
     asks="There are always two groups, also when one of them is empty.",
 )
 def always_two(answer: Answer, trial: Trial) -> None:
-    _require_split(
-        answer, trial, MODELS["no bias"], MODELS["only norm"], MODELS["empty"], MODELS["all frozen"]
-    )
+    _require_split(answer, trial, *(MODELS[name] for name in ONE_GROUP_EMPTY))
 
 
 @param_groups.property(

@@ -235,10 +235,10 @@ def groups_exchanged(model: nn.Module, weight_decay: float) -> list[dict]:
     return _grouped(_trained(model), weight_decay, _by_ndim)[::-1]
 
 
-@param_groups.mistake()
+@param_groups.mistake(breaks="There are always two groups, also when one of them is empty.")
 def empty_group_left_out(model: nn.Module, weight_decay: float) -> list[dict]:
-    """For a model of which nothing, or all, decays there is one group only. Perhaps an empty group is left out: torch takes
-    an empty group.
+    """Where the second group is empty, it is missing. Perhaps a group without parameters is left out, the first one, too:
+    torch takes an empty group.
     """
     return [group for group in _grouped(_trained(model), weight_decay, _by_ndim) if group["params"]]
 

@@ -243,7 +243,8 @@ class BothComputedAlways(Function):
 @conv2d.mistake()
 class KeptOnCtx(Function):
     """After an edit of x or w backward used the new numbers without a word: perhaps the tensor stands on ctx as an
-    attribute, or was saved through .data. Only what save_for_backward gets as it is is watched.
+    attribute, or was saved through .data. Torch watches a tensor only where
+    save_for_backward was given the tensor itself.
     """
 
     @staticmethod

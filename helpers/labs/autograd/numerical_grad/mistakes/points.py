@@ -163,7 +163,7 @@ def numpy_of_what_fn_gave(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
 
 @numerical_grad.mistake(breaks="a float64 tensor of any shape, which may require grad.")
 def numpy_of_x(fn: Scalar, x: Tensor, eps: float = 1e-6) -> Tensor:
-    """Where x requires grad, `.numpy()` raised. Perhaps it was asked of x, or of what was made of x with its graph: begin with
-    x.detach().
+    """Where x requires grad, `.numpy()` raised. Perhaps it was asked of x, or of something made from x that requires grad,
+    too: NumPy takes x.detach().
     """
     return differences(fn, torch.from_numpy(x.numpy()), eps)

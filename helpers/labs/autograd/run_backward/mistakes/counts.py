@@ -195,6 +195,17 @@ def _(root: Tensor, grad_out: Tensor) -> Gradients:
     return engine(root, grad_out, call=call)
 
 
+EARLIER = torch.zeros(3, requires_grad=True)
+
+
+@run_backward.mistake(breaks="Each call begins anew, also on a graph that was run before.")
+def leaves_of_earlier_calls(root: Tensor, grad_out: Tensor) -> Gradients:
+    """The dict holds a leaf that does not stand behind this root. Perhaps the dict of an earlier call goes on, as a default
+    argument does, which all calls share: begin with an empty one in each call.
+    """
+    return {EARLIER: torch.ones(3), **engine(root, grad_out)}
+
+
 @run_backward.mistake(breaks="`grads` has one place for each result of the node")
 def one_place_for_each_node(root: Tensor, grad_out: Tensor) -> Gradients:
     """A node with several results was called with a list that has not one place for each of them. `unbind` of

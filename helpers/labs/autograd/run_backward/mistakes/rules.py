@@ -15,15 +15,19 @@ from helpers.labs.autograd.shown import call_node
 
 @run_backward.mistake(breaks="Each gradient has the leaf's shape and dtype and does not require grad.")
 def grad_mode_left_on(root: Tensor, grad_out: Tensor) -> Gradients:
-    """A gradient requires grad, or a node was called with grad mode on. Perhaps grad mode was left on: each
-    backward operation is then recorded in a new graph, which keeps every tensor of the backward alive. torch
-    does that only with create_graph=True; here: with torch.no_grad().
+    """A gradient requires grad. Perhaps grad mode was left on: each backward operation is then recorded in a new graph,
+    which keeps every tensor of the backward alive. torch does that only with create_graph=True; here: with torch.no_grad().
     """
     return engine(root, grad_out, grad_mode=torch.enable_grad)
 
 
-@run_backward.variant(grad_mode_left_on)
-def _(root: Tensor, grad_out: Tensor) -> Gradients:
+@run_backward.mistake(
+    breaks="Each other node is called once, with grad mode off, when all its gradients have come: `call_node(node, grads)`."
+)
+def detached_at_the_end(root: Tensor, grad_out: Tensor) -> Gradients:
+    """A node was called with grad mode on, and no gradient requires grad. Perhaps grad mode was left on, and the results were
+    detached: all of the backward was recorded in a new graph. Call the nodes with torch.no_grad().
+    """
     found = engine(root, grad_out, grad_mode=torch.enable_grad)
     return {leaf: grad.detach() for leaf, grad in found.items()}
 

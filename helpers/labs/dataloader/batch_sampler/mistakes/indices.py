@@ -328,7 +328,7 @@ def sampler_emptied(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
             yield batch
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="torch's BatchSampler is not called.")
 def calls_batch_sampler(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
     """The answer uses torch's own batching: BatchSampler is what this exercise takes apart. The loop has six
     lines.
@@ -336,7 +336,7 @@ def calls_batch_sampler(sampler: Iterable[int], batch_size: int, drop_last: bool
     return iter(BatchSampler(sampler, batch_size, drop_last))
 
 
-@batch_sampler.mistake()
+@batch_sampler.mistake(breaks="No global generator is moved.")
 def global_generator_moved(sampler: Any, batch_size: int, drop_last: bool) -> Batches:
     """torch's global generator has moved, and no random number is needed here. Perhaps a DataLoader cuts the batches, which
     draws a seed for its workers in each epoch: the loop has six lines.

@@ -62,7 +62,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return [collate_fn(dataset[one]) for one in index]
 
 
-@fetch.mistake(breaks="Each is called once, with one argument")
+@fetch.mistake(breaks="all with one argument")
 def samples_unpacked(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn(*samples) hands over as many arguments as there are samples; a collate_fn takes one, the
     list.

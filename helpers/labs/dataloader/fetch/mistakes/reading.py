@@ -229,7 +229,7 @@ def tuple_to_getitems(dataset: Any, index: Any, auto_collation: bool, collate_fn
     return collate_fn([dataset[one] for one in index] if auto_collation else dataset[index])
 
 
-@fetch.mistake(breaks="Each is called once, with one argument")
+@fetch.mistake(breaks="all with one argument")
 def getitems_unpacked(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """__getitems__ was called with a wrong number of arguments, perhaps by __getitems__(*index): it takes
     one, the list.
@@ -300,7 +300,7 @@ def array_to_collate(dataset: Any, index: Any, auto_collation: bool, collate_fn:
     return collate_fn(read(dataset, index, auto_collation))
 
 
-@fetch.mistake(breaks="Each is called once, with one argument")
+@fetch.mistake(breaks="all with one argument")
 def argument_by_name(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn was called with a keyword argument: nobody knows how a collate_fn calls its one argument."""
     return collate_fn(batch=read(dataset, index, auto_collation))
@@ -422,7 +422,7 @@ def collated_after_an_error(dataset: Any, index: Any, auto_collation: bool, coll
     return result
 
 
-@fetch.mistake(breaks="Each is called once, with one argument")
+@fetch.mistake(breaks="all with one argument")
 def getitems_by_keyword(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """__getitems__ was called with a keyword argument: nobody knows how a dataset calls its one argument."""
     if auto_collation and hasattr(dataset, "__getitems__"):
@@ -445,7 +445,7 @@ def _(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> An
     return collate_fn(copy.deepcopy(read(dataset, index, auto_collation)))
 
 
-@fetch.mistake(breaks="Each is called once, with one argument")
+@fetch.mistake(breaks="`__getitem__` once for each index")
 def one_sample_read_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """Without batching the sample was read twice. Perhaps once to look and once to take: keep it in a variable."""
     if not auto_collation:
@@ -453,7 +453,7 @@ def one_sample_read_twice(dataset: Any, index: Any, auto_collation: bool, collat
     return collate_fn(read(dataset, index, auto_collation))
 
 
-@fetch.mistake(breaks="Each is called once, with one argument")
+@fetch.mistake(breaks="`collate_fn` and `__getitems__` are called once")
 def collated_twice(dataset: Any, index: Any, auto_collation: bool, collate_fn: Collate) -> Any:
     """collate_fn was called twice with the same samples, perhaps once to look at its result: it may be slow, or draw random
     numbers.

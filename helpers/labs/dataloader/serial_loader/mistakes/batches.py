@@ -81,7 +81,7 @@ class _(Serial):
         return iter(batches[:-1]) if drop else iter(batches)
 
 
-@loaders.mistake(breaks="The last may be shorter, and drop_last drops it.")
+@loaders.mistake(breaks="The last batch may be shorter, and drop_last drops it.")
 class DropLastOfAStream(Serial):
     """drop_last does not drop the short last batch of an IterableDataset. A BatchSampler over endless
     indices cannot do it: the stream ends where no sampler sees it.
@@ -116,7 +116,7 @@ class TakenForAStream(Serial):
         return self.from_stream()
 
 
-@loaders.mistake(breaks="Its len() is never asked.")
+@loaders.mistake(breaks="The len() of an IterableDataset is never asked.")
 class LengthOfAStream(Serial):
     """len() of an IterableDataset is asked. It is a promise that few can give, and often untrue: take samples until there
     are no more.
@@ -145,7 +145,7 @@ class _(Serial):
         return super().from_stream()
 
 
-@loaders.mistake(breaks="Its len() is never asked.")
+@loaders.mistake(breaks="The len() of an IterableDataset is never asked.")
 class LengthOfAStreamAsked(Serial):
     """The batches are right, and the stream was asked for its length. Nobody needs it to take samples until there are no
     more. list() asks, too, and reads the whole stream.
@@ -210,7 +210,7 @@ class ListOfOneSample(Serial):
             self.collate_fn = lambda sample: collate_fn([sample])
 
 
-@loaders.mistake(breaks="Without it: default_collate for batches")
+@loaders.mistake(breaks="Without collate_fn: default_collate for batches")
 class BatchesNotCollated(Serial):
     """Batches of a batch_sampler came as lists: without a collate_fn they go through default_collate. Perhaps default_convert
     was taken because batch_size is None, as torch sets it beside a batch_sampler.
@@ -371,7 +371,7 @@ class _(Serial):
         return samples if paged else tuple(samples)
 
 
-@loaders.mistake(breaks="What it gives is the batch, None and 0 too.")
+@loaders.mistake(breaks="What collate_fn gives is the batch, None and 0 too.")
 class FalsyBatchLeftOut(Serial):
     """A batch that is None or 0 was left out, or ended the epoch. What collate_fn gives is the batch, whatever it is."""
 

@@ -58,8 +58,8 @@ def sums_added():
 
 @built.mistake()
 def weighted_by_samples():
-    """The batches weigh as many samples as they have. The loss is a mean over targets: a long sample has more of them than a
-    short one.
+    """Each batch counts by its number of samples. The loss is a mean over targets: a long sample has more of them than a short
+    one.
     """
     return weighted_by(lambda batches, counts: shares([len(x) for x, _ in batches]))
 

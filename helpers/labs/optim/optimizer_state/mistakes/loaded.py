@@ -17,10 +17,15 @@ from helpers.labs.optim.optimizer_state.right import State, cast, load, options,
 OPTIONS_OF = "All other options, the learning rate too, are those of `sd`."
 KINDS_OF = 'Tensors of the state get the dtype of their parameter; "step", which counts, stays as it is.'
 
+STATE_OF = (
+    "A parameter without a state in `sd` has none afterwards, and can gain one: "
+    "`opt.state` stays a dict that makes missing entries."
+)
+
 loads = optimizer_state.bank(lambda function: (save, function))
 
 
-@loads.mistake()
+@loads.mistake(breaks=OPTIONS_OF)
 def lr_of_the_file_lost(opt: Optimizer, sd: State) -> None:
     """After the load the options are not the file's, lr among them. Perhaps only the states were taken: a
     schedule may have lowered the rate long ago.
@@ -33,7 +38,7 @@ def lr_of_the_file_lost(opt: Optimizer, sd: State) -> None:
         )
 
 
-@loads.mistake()
+@loads.mistake(breaks=OPTIONS_OF)
 def lr_kept_on_purpose(opt: Optimizer, sd: State) -> None:
     """After the load lr is not the file's, and all else is. Who wants a different rate sets it after loading."""
     kept = [group["lr"] for group in opt.param_groups]
@@ -42,7 +47,7 @@ def lr_kept_on_purpose(opt: Optimizer, sd: State) -> None:
         group["lr"] = lr
 
 
-@loads.mistake()
+@loads.mistake(breaks="The parameters stay those of `opt`")
 def numbers_for_parameters(opt: Optimizer, sd: State) -> None:
     """After the load the groups hold no parameters, and step() fails. Perhaps the file's groups replaced the
     optimizer's, with numbers where the parameters were.
@@ -58,7 +63,7 @@ def _(opt: Optimizer, sd: State) -> None:
         group.update(copy.deepcopy(saved))
 
 
-@loads.mistake()
+@loads.mistake(breaks="groups and parameters are matched by their place.")
 def numbers_stay_keys(opt: Optimizer, sd: State) -> None:
     """After the load no parameter has a state, and opt.state has keys that are no parameters: every average
     starts from zero, without a word. Perhaps the file's numbers stayed keys.
@@ -88,7 +93,7 @@ def matched_by_names(opt: Optimizer, sd: State) -> None:
         )
 
 
-@loads.mistake()
+@loads.mistake(breaks=STATE_OF)
 def old_state_stays(opt: Optimizer, sd: State) -> None:
     """Parameters that have no state in the file have one after the load. Perhaps it is the one from before:
     opt.state was updated and not replaced.
@@ -100,7 +105,7 @@ def old_state_stays(opt: Optimizer, sd: State) -> None:
         opt.state[params[place]] = {key: cast(key, value, params[place]) for key, value in values.items()}
 
 
-@loads.mistake()
+@loads.mistake(breaks="Puts `opt` where the optimizer stood from which `sd` came; in place.")
 def old_names_stay(opt: Optimizer, sd: State) -> None:
     """After the load the states have a name that the file's do not have. Perhaps it is from before the load, since
     they were updated name by name: amsgrad's max_exp_avg_sq of an older run would stay.
@@ -150,7 +155,7 @@ def refused_half_way(opt: Optimizer, sd: State) -> None:
         )
 
 
-@loads.mistake()
+@loads.mistake(breaks=STATE_OF)
 def plain_dict(opt: Optimizer, sd: State) -> None:
     """After the load, step() ends in a KeyError when a parameter has its first gradient. Perhaps opt.state became a
     plain dict: step() expects one that makes missing entries.

@@ -44,6 +44,13 @@ def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     param.sub_(o.lr * (grad + o.momentum * now if o.nesterov else now))
 
 
+@updates.variant(velocity_goes_on)
+def _(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
+    if o.momentum == 0 and kept:  # a velocity that was begun goes on, and none begins
+        velocity(decayed(param, grad, o), kept, o)
+    right(param, grad, kept, o)
+
+
 @updates.mistake(breaks="of any shape and floating dtype")
 def velocity_in_float32(param: Tensor, grad: Tensor, kept: dict, o: SimpleNamespace) -> None:
     """For a float64 parameter a step is off by as little as float32 rounds. Perhaps the velocity is kept in float32: take
