@@ -354,7 +354,7 @@ def _read(extra: list[int], batch_size: int) -> str:
     if extra[-1] == -1:
         return "The answer read on and on: training would begin late, or never where a sampler has no end."
     if extra[0]:
-        return f"{extra[0]} indices were read before the first batch was asked for."
+        return f"{extra[0]} {'index was' if extra[0] == 1 else 'indices were'} read before the first batch was asked for."
     place = next(place for place, more in enumerate(extra) if more > batch_size)
     read = place * batch_size + extra[place]
     return (

@@ -38,7 +38,8 @@ add_steps(
         cleanup.WHOLE: "However the loop is left, no worker and no zombie (a process that ended and was not joined) is there "
         "afterwards: at the last batch;",
         cleanup.BREAK: (
-            "at the last batch; by break;",
+            "However the loop is left, no worker and no zombie (a process that ended and was not joined) is there afterwards: at the last "
+            "batch; by break;",
             "Processes that are not its workers are left alone.",
             "Results that nobody has read, and errors of batches that nobody wants any more, make no difference.",
         ),

@@ -51,6 +51,8 @@ def called(answer: Any, trial: Trial, module: nn.Module, fn: Fn) -> Any:
     trial.true(
         not isinstance(got, nn.Module) or got is module,
         "convert gave a different module. The one that it was given is to be converted.",
+        expected="m itself, converted",
+        got="a different module",
         observed="another module",
     )
     return got

@@ -350,9 +350,15 @@ def back_after_an_error(answer: Answer, trial: Trial) -> None:
     ),
 )
 def nested(answer: Answer, trial: Trial) -> None:
-    for between in ({}, TUNED):
+    off = {name: not value for name, value in WANTED.items()} | {CUBLAS: ":0:0"}
+    apart = {name: off[name] for name in off if name not in ("deterministic algorithms", "warn_only")}
+    alone = [{name: value} for name, value in off.items()]
+    for between in ({}, TUNED, apart, *alone):  # apart: torch is deterministic still, with errors
         turn(FRESH)
-        words = "turns every switch and " if between else ""
+        turned = (
+            "every switch" if between is TUNED else ", ".join(f"{n} to {v!r}" for n, v in between.items())
+        )
+        words = f"turns {turned} and " if between else ""
         trial.given(f"a block that {words}holds two blocks; before them every switch at its default")
         with block_of(answer, trial):
             turn(switches() | between)

@@ -141,7 +141,7 @@ def worker_in_the_key(seed: int, epoch: int, index: int) -> torch.Generator:
 
 @sample_generator.mistake(breaks="and of nothing else")
 def seed_of_the_process(seed: int, epoch: int, index: int) -> torch.Generator:
-    """The stream depends on where the global generators stand, which is a different place in each worker and each epoch.
+    """The stream changes with the global generators, with their seed or with where they stand, and each worker has others.
     Perhaps torch.initial_seed() is in the key, or a draw: make it of the arguments alone.
     """
     words = (torch.initial_seed(), seed, epoch, index)

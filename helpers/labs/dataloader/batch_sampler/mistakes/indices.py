@@ -464,7 +464,9 @@ def different_error(sampler: Iterable[int], batch_size: int, drop_last: bool) ->
 
 @batch_sampler.mistake()
 def short_batch_before_the_error(sampler: Iterable[int], batch_size: int, drop_last: bool) -> Batches:
-    """A short batch comes before the sampler's error, perhaps by `finally`: it looks like the last of a whole epoch."""
+    """A short batch comes before the sampler's error, perhaps by `finally`, or since the error was kept to be
+    raised after it: it looks like the last of a whole epoch.
+    """
     batch: list[int] = []
     try:
         for index in sampler:

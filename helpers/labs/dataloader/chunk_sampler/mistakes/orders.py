@@ -187,9 +187,9 @@ class _(Right):
 
 
 @chunk_sampler.mistake(breaks="The list `lengths` stays as it is.")
-class CallersListShuffled(Right):
-    """The list of lengths that the caller still holds was changed, perhaps by random.shuffle or sort: both
-    work in place. Work on a copy.
+class CallersListChanged(Right):
+    """The list of lengths that the caller still holds was changed, perhaps by random.shuffle, sort or pop:
+    they work in place. Work on a copy.
     """
 
     def __init__(self, lengths: list[int], seed: int) -> None:
@@ -198,7 +198,7 @@ class CallersListShuffled(Right):
         random.Random(seed).shuffle(lengths)
 
 
-@chunk_sampler.variant(CallersListShuffled)
+@chunk_sampler.variant(CallersListChanged)
 class _(Right):
     """Not before an iteration has ended."""
 
@@ -207,7 +207,7 @@ class _(Right):
         self.lengths.sort()
 
 
-@chunk_sampler.variant(CallersListShuffled)
+@chunk_sampler.variant(CallersListChanged)
 class _(Right):
     def __init__(self, lengths: list[int], seed: int) -> None:
         lengths.sort()

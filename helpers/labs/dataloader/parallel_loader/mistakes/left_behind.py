@@ -16,7 +16,7 @@ from helpers.labs.dataloader.parallel_loader import cleanup as steps
 from helpers.labs.dataloader.shared.loaders import LoaderMistake
 from helpers.labs.dataloader.shared.right import Loader, answer
 
-NOBODY_LEFT = "However the loop is left, no worker and no zombie (a process that ended and was not joined) is there afterwards"
+BY_AN_ERROR = "by an error in a worker, in worker_init_fn, in the sampler"
 
 
 class Plain(Loader):
@@ -406,7 +406,7 @@ CLEANUP = [
         "After break zombies are left. Perhaps terminate() or kill() ended the workers, and nobody joined "
         "them: a process that has ended stays in the system's table until its parent asks how.",
         answer(UnjoinedAfterBreak),
-        breaks=NOBODY_LEFT,
+        breaks="by break;",
     ),
     LoaderMistake(
         "ends_all_children",
@@ -424,7 +424,7 @@ CLEANUP = [
         "Or not all of them are killed, or one was told to end and cannot, since nobody reads its results.",
         answer(OnlyAtTheEnd),
         (answer(Kept),),
-        breaks=NOBODY_LEFT,
+        breaks="by break;",
     ),
     LoaderMistake(
         "joined_before_drained",
@@ -444,7 +444,7 @@ CLEANUP = [
         "After break the workers are ended, and after an error in a worker one goes on running. Perhaps the clean-up is for "
         "GeneratorExit only, or for an error at the `yield`: a finally around the whole loop covers all.",
         errors_forgotten,
-        breaks=NOBODY_LEFT,
+        breaks=BY_AN_ERROR,
     ),
     LoaderMistake(
         "try_begins_late",
@@ -453,7 +453,7 @@ CLEANUP = [
         "started: iter(batch_sampler) and the first tasks belong in it, too.",
         try_begins_late,
         (iter_outside,),
-        breaks=NOBODY_LEFT,
+        breaks=BY_AN_ERROR,
     ),
     LoaderMistake(
         "raises_unwanted",
@@ -541,7 +541,7 @@ CLEANUP = [
         "An error in the sampler in the middle of the epoch leaves workers running. Perhaps what asks for "
         "one more batch stands outside of the try: it belongs inside.",
         refill_outside,
-        breaks=NOBODY_LEFT,
+        breaks=BY_AN_ERROR,
     ),
     LoaderMistake(
         "thread_left",

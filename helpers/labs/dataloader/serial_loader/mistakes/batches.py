@@ -237,8 +237,8 @@ class StreamBegunAnew(Serial):
 
 @loaders.mistake()
 class FalsySampleEndsTheStream(Serial):
-    """A sample of a stream that is None, 0 or empty was taken for the end of the stream, or left out. Perhaps
-    `next(samples, None)` asks for it: a sample may be None. Only StopIteration is the end.
+    """A sample of a stream that is None, 0 or empty was taken for the end of the stream, or left out. Perhaps it
+    was compared with None, as after `next(samples, None)`, or asked whether it is true. Only StopIteration is the end.
     """
 
     def from_stream(self) -> Iterator[Any]:

@@ -421,8 +421,8 @@ def _(dataset: Any) -> Any:
 
 @shard.mistake()
 def begun_more_than_once(dataset: Any) -> Any:
-    """iter() was called on the stream more than once, perhaps to look whether it has an item: a stream that opens a file or
-    a connection opens it again, and one that can be read once has lost an item.
+    """iter() was called on the stream more than once, perhaps to look whether it has an item, or once for each item: a
+    stream that opens a file or a connection opens it again, and one that can be read once has lost an item.
     """
     id, workers = id_and_workers()
     if next(iter(dataset), None) is not None:

@@ -404,8 +404,8 @@ RAISING = [
         "traceback_lost",
         steps.TRACE,
         "The error has its class and its message, and does not tell where in the worker it was raised. Perhaps the exception "
-        "itself was sent (pickle drops its __traceback__), or its message only: send traceback.format_exc(), called in the worker's "
-        "except.",
+        "itself was sent (pickle drops its __traceback__), or its message only, or the traceback was sent and is not in what is "
+        "raised: send traceback.format_exc(), called in the worker's except, and put it into the error.",
         answer(ErrorItself),
         (answer(OnlyMessage),),
     ),

@@ -437,7 +437,7 @@ class ListedModulesConverted(Convert):
         listed_too(self, module)
 
 
-@conversions.mistake()
+@conversions.mistake(breaks="The module itself.")
 def a_copy_converted(module: nn.Module, fn: Fn) -> nn.Module:
     """The module that was given is not the one that was converted. Perhaps a deep copy was, and given back:
     .to() changes the module itself, and everything that holds it, an optimizer or a parent, expects that.

@@ -159,6 +159,22 @@ class _(Walk):
                 yield self.joined(prefix, name), member
 
 
+@walks.mistake(breaks="Entries that are None are left out")
+class NoneChildYielded(Walk):
+    """Of kind "modules" a child that is None came, too. register_module(name, None) and self.down = None over a module leave
+    such an entry, and who calls what comes calls None.
+    """
+
+    def children(self, module: nn.Module) -> Any:
+        return module._modules.items()
+
+    def walk(self, module: nn.Module | None, prefix: str) -> Pairs:
+        if module is not None:
+            yield from Walk.walk(self, module, prefix)
+        elif self.kind == "modules" and self.is_new(None):
+            yield prefix, None
+
+
 @walks.mistake()
 class NoneChildEntered(Walk):
     """A child that is None was walked into. register_module(name, None) and self.down = None over a module

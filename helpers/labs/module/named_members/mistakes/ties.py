@@ -379,6 +379,17 @@ class RootsNameIsEmpty(Walk):
             yield ("" if kind == "modules" and not place else name), member
 
 
+@walks.mistake(breaks='Of kind "modules" the root\'s own name is `prefix`.')
+class RootsNameEndsInADot(Walk):
+    """Of kind "modules" the root's own name ends in a dot: its name is the prefix alone. Perhaps the dot was put behind the
+    prefix before the walk began: it belongs between two names.
+    """
+
+    def __call__(self, module: nn.Module, kind: str, prefix: str = "", *args: Any, **options: Any) -> Pairs:
+        for place, (name, member) in enumerate(Walk.__call__(self, module, kind, prefix, *args, **options)):
+            yield (f"{name}." if kind == "modules" and not place and prefix else name), member
+
+
 @walks.mistake()
 class OwnTwiceWithoutRecurse(Walk):
     """With recurse=False a member with two names in one module came twice: remove_duplicate holds there, too."""

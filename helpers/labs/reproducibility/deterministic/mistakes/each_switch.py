@@ -399,7 +399,7 @@ def fill_kept() -> Iterator[None]:
 @contextlib.contextmanager
 def warn_only_kept() -> Iterator[None]:
     """Where the mode was on with warnings only, it still only warns in the block. Perhaps it is turned on only if it
-    is off: turn it on always, with `warn_only=False`.
+    is off, or with the `warn_only` of before: turn it on always, with `warn_only=False`.
     """
     before = switches()
     turn(ON | {"warn_only": before["warn_only"]})

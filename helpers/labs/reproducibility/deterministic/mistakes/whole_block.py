@@ -171,6 +171,24 @@ def only_the_outer_block() -> Iterator[None]:
             turn(before)
 
 
+@deterministic.mistake(breaks="the next block inside turns them on again.")
+@contextlib.contextmanager
+def inner_block_looks_at_the_mode() -> Iterator[None]:
+    """A switch that was turned inside the outer block, while the mode stayed on, is not on in the inner one. Perhaps a block
+    inside a block does nothing where the mode is on: it is one of six switches, set them all.
+    """
+    global _depth
+    before = switches()
+    if not before["deterministic algorithms"] or before["warn_only"] or _depth == 0:
+        turn(ON)
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+        turn(before)
+
+
 @deterministic.mistake()
 @contextlib.contextmanager
 def on_already() -> Iterator[None]:

@@ -68,6 +68,16 @@ def error_replaced() -> Iterator[None]:
             raise RuntimeError(f"in preserve_rng: {error}") from error
 
 
+@preserve_rng.variant(error_replaced)
+@contextmanager
+def _() -> Iterator[None]:
+    with kept():
+        try:
+            yield
+        except BaseException as error:
+            raise RuntimeError(f"in preserve_rng: {error}") from error
+
+
 @preserve_rng.mistake(
     breaks="The whole state: also the second of a pair of normal numbers, which a generator keeps."
 )

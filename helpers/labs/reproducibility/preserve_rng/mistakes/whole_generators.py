@@ -100,8 +100,8 @@ def only_for_exceptions() -> Iterator[None]:
 
 @preserve_rng.mistake()
 class SwallowsErrors:
-    """Every error inside the block is hidden, perhaps by an `except` without `raise`, or by an __exit__ that returns
-    True: no bug in the block is ever seen, and the stop button does not stop.
+    """Every error inside the block is hidden, perhaps by an `except` without `raise`, a `return` in `finally`, or an __exit__
+    that returns True: no bug in the block is ever seen, and the stop button does not stop.
     """
 
     def __enter__(self) -> None:
@@ -404,6 +404,28 @@ class _OnePlace:
 
 
 preserve_rng.variant(OnePlaceForAll)(_OnePlace)
+
+_depth = 0
+
+
+@preserve_rng.mistake(breaks="each gives back what was before it.")
+@contextmanager
+def only_the_outer_block() -> Iterator[None]:
+    """After a block inside a block the generators are left where it took them. Perhaps the blocks are counted, and only the
+    outermost gives back: the others must, too.
+    """
+    global _depth
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state(), torch.cuda.get_rng_state_all()
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+        if _depth == 0:
+            random.setstate(states[0])
+            np.random.set_state(states[1])
+            torch.set_rng_state(states[2])
+            torch.cuda.set_rng_state_all(states[3])
 
 
 @preserve_rng.variant(numpy_by_its_seed)
