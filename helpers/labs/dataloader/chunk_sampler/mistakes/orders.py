@@ -565,3 +565,16 @@ class _(Right):
     def __iter__(self) -> Iterator[Any]:
         self.order = self.order or list(super().__iter__())
         return iter(self.order)
+
+
+@chunk_sampler.mistake(breaks="There may be no chunks.")
+class NoChunksConcatenated(Right):
+    """Where there are no chunks it raised. Perhaps torch.cat was given an empty list, which it refuses."""
+
+    def __iter__(self) -> Iterator[int]:
+        rng = self.rng()
+        parts = [
+            self.start(chunk) + torch.tensor(self.places(rng, self.lengths[chunk]), dtype=torch.int64)
+            for chunk in self.chunks(rng)
+        ]
+        return iter(torch.cat(parts).tolist())

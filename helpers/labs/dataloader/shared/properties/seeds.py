@@ -136,15 +136,17 @@ def draw(answer: Any, trial: Trial) -> None:
     with Loading(trial, answer, message, batches, usual=_noise, generator=ours, **options) as loading:
         received = loading.rest()
     elsewhere = [name for name, state in _globals().items() if state != before[name]]
-    indices = [[row[0] for row in batch.tolist()] for batch in received]
+    indices, wanted_indices = (
+        [[int(row[0]) for row in batch.tolist()] for batch in batches] for batches in (received, want)
+    )
     moved = not torch.equal(ours.get_state(), torchs.get_state())
-    same = indices == [[row[0] for row in batch.tolist()] for batch in want]
+    same = indices == wanted_indices
     trial.true(
         same and not moved,
         "The generator is not used as DataLoader uses it: "
         + ("the same indices came, but it stands elsewhere now." if same else "other indices came."),
-        expected="one draw of a base seed from the generator, then the sampler's own draws",
-        got=str(indices),
+        expected=f"one draw of a base seed from the generator, then the sampler's own draws, which give {wanted_indices}",
+        got=f"{indices}" + (", and the generator stands elsewhere" if same else ""),
         observed=("generator", same, moved),
     )
     rows, wanted = torch.cat(received)[:, 1:], torch.cat(want)[:, 1:]
