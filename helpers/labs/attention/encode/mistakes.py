@@ -1,0 +1,13 @@
+"""What people write for 13.encode, and why it is wrong."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from helpers.labs.attention.encode.exercise import encode
+
+
+@encode.mistake(breaks="TODO: the words of the docstring that it breaks")
+def todo(x: Tensor) -> Tensor:
+    """TODO: the sentence of a good teacher."""
+    return x
