@@ -1,4 +1,4 @@
-"""Lab 13: TODO: its question?"""
+"""Lab 13: who may look at whom, and what does it cost?"""
 
 from helpers.labs import contents
 
