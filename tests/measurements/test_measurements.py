@@ -16,7 +16,6 @@ import pytest
 import torch
 
 from helpers import paths
-from helpers import paths
 from helpers.measurements import processes
 from helpers.measurements.device import Device, Gpu, NoGpu
 from helpers.measurements.lab06_rounding import named, patterns
