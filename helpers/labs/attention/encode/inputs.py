@@ -65,10 +65,15 @@ def compared(
     only_real: padding is left out of the comparison.
     """
     trial.arguments_stay("The arguments stay as they were, also the modes of the layers.")
+    want = torchs_own(
+        x, layers, padding
+    )  # before the call, which may change a mode: a property of its own says so
+    modes = [(module, module.training) for each in layers for module in each.modules()]
     with torch.set_grad_enabled(gradients):
         call = (x, list(layers) if given is None else given)
         got = trial.call(answer, *call) if padding is None else trial.call(answer, *call, padding)
-    want = torchs_own(x, layers, padding)
+    for module, training in modes:
+        module.training = training
     want = want if gradients else want.detach()
     if only_real and type(got) is Tensor and got.shape == want.shape:
         real = ~padding

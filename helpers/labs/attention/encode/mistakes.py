@@ -157,7 +157,7 @@ def activation_at_the_end(*args: Any) -> Tensor:
 
 @encode.mistake(breaks=FORWARD)
 def activation_twice(*args: Any) -> Tensor:
-    """The activation stands after linear2, too, where nothing below 0 is to be lost."""
+    """The activation stands after linear2, too: what is below 0 there is lost."""
 
     def forward(z: Tensor, layer: Layer) -> Tensor:
         inner = layer.dropout(layer.activation(layer.linear1(z)))

@@ -39,7 +39,7 @@ NOTHING_BLOCKS = (
 STAY = "The arguments stay as they were."
 
 
-@one_mask.property("where nothing blocks, None", asks=NONE)
+@one_mask.property("where nothing blocks, None; else a mask", asks=(NONE, TENSOR))
 def nothing(answer: Answer, trial: Trial) -> None:
     given = case(trial, 4, 7)
     trial.given(f"one_mask(q, k), {given}")
@@ -50,6 +50,16 @@ def nothing(answer: Answer, trial: Trial) -> None:
         expected="None",
         got=got,
         observed="a mask",
+    )
+    given = case(trial, 4, 7, "causal", "padding", blocked=torch.bool)
+    trial.given(str(given))
+    got = trial.call(answer, given.q, given.k, given.causal, given.padding, given.blocked)
+    trial.true(
+        type(got) is torch.Tensor,
+        f"With all that can block, {'None' if got is None else 'a ' + type(got).__name__} came back.",
+        expected="a tensor",
+        got=type(got).__name__,
+        observed=("no tensor", type(got).__name__),
     )
 
 
@@ -140,14 +150,14 @@ def size(answer: Answer, trial: Trial) -> None:
             too_large = [
                 word
                 for word, many in (
-                    ("the heads", heads != 1),
-                    ("the batch", batch != 1 and given.padding is None),
+                    ("each head", heads != 1),
+                    ("each sample", batch != 1 and given.padding is None),
                 )
                 if many
             ]
             trial.true(
                 not too_large,
-                f"The mask has the shape {tuple(got.shape)}: it says the same for each of {' and '.join(too_large)}.",
+                f"The mask has the shape {tuple(got.shape)}: it says the same for {' and '.join(too_large)}.",
                 expected="1 or no dimension there: SDPA broadcasts",
                 got=f"shape {tuple(got.shape)}",
                 observed=("too large", too_large),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.check.trial import Trial
+from helpers.check.trial import Trial, plain
 
 Answer = Any
 BATCH, HEADS, WIDTH = 2, 3, 6
@@ -94,6 +94,13 @@ def require(answer: Answer, trial: Trial, given: Case) -> Tensor:
     trial.arguments_stay("The arguments stay as they were.")
     got = trial.call(answer, given.q, given.k, given.causal, given.padding, given.blocked)
     want = given.wanted()
+    trial.true(
+        got is not None,
+        "None came back, which is no mask: each query looks at all.",
+        expected=f"a {short(want)} mask",
+        got=None,
+        observed="None",
+    )
     if type(got) is not Tensor:
         trial.equal(got, want)
     trial.true(
@@ -112,5 +119,20 @@ def require(answer: Answer, trial: Trial, given: Case) -> Tensor:
             got=f"shape {tuple(got.shape)}",
             observed=("shape", tuple(got.shape)),
         )
-    trial.equal(full, want, "The mask, broadcast to (B, H, Lq, Lk)")
+    wrong = (full != want) if want.dtype == torch.bool else ~full.isclose(want)
+    if bool(wrong.any()):
+        place = tuple(int(at) for at in wrong.nonzero()[0])
+        trial.fail(
+            f"{int(wrong.sum())} of {wrong.numel()} entries of the mask, broadcast to (B, H, Lq, Lk), are wrong, first that "
+            f"of query {place[2]} and key {place[3]} at {list(place)}.",
+            expected=in_words(want[place]),
+            got=in_words(full[place]),
+            observed=("value", plain(full)),
+        )
     return got
+
+
+def in_words(entry: Tensor) -> str:
+    if entry.dtype == torch.bool:
+        return "True, the query may look" if entry else "False, the query may not look"
+    return f"{float(entry):.6g}"

@@ -271,10 +271,15 @@ def blocked_for_padding(*args: Any) -> Tensor | None:
     return masked(q, k, causal, padding if blocked is None else None, blocked)
 
 
+@one_mask.variant(or_for_and)
+def _(*args: Any) -> Tensor | None:
+    return masked(*args, together=lambda masks: ~together([~mask for mask in masks]))
+
+
 @one_mask.mistake(breaks=NOTHING_BLOCKS)
-def turned_after_and(*args: Any) -> Tensor | None:
-    """Of two that block, a key is blocked only where both do: what blocks was put together by &, then turned round. Or by |,
-    before it is turned.
+def or_for_the_third(*args: Any) -> Tensor | None:
+    """Any two block as they should, and of all three, padding and `blocked` block only together. Perhaps an | stands between
+    them.
     """
     return masked(
         *args, together=lambda masks: together(masks) if len(masks) < 3 else masks[0] & (masks[1] | masks[2])
@@ -338,13 +343,16 @@ def bool_added(*args: Any) -> Tensor | None:
 
 @one_mask.mistake(breaks=MINUS_INF)
 def zero_for_minus_inf(*args: Any) -> Tensor | None:
-    """Where `causal` or padding blocks, a floating mask holds 0, or nearly: 0 is added, and the key is seen. Only -inf is out."""
-    return masked(*args, shut=lambda numbers, allowed: numbers * allowed)
-
-
-@one_mask.variant(zero_for_minus_inf)
-def _(*args: Any) -> Tensor | None:
+    """Where `causal` or padding blocks, a floating mask holds 0: 0 is added, and the key is seen. Only -inf is out."""
     return masked(*args, shut=lambda numbers, allowed: torch.where(allowed, numbers, 0.0))
+
+
+@one_mask.mistake(breaks=MINUS_INF)
+def numbers_multiplied(*args: Any) -> Tensor | None:
+    """Where `causal` or padding blocks, a floating mask holds 0, which lets the query look, and NaN where `blocked` has -inf:
+    the numbers were multiplied by what may be seen.
+    """
+    return masked(*args, shut=lambda numbers, allowed: numbers * allowed)
 
 
 @one_mask.mistake(breaks=MINUS_INF)
