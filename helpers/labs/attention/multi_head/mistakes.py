@@ -387,9 +387,7 @@ def blocked_after_softmax(*args: Any) -> Tensor:
 def blocked_scores_zero(*args: Any) -> Tensor:
     """A blocked position still gets a weight: its score became 0, or nearly, and exp(0) is 1. Only -inf gives 0."""
     return attention(
-        *args,
-        block=lambda scores, blocked: scores * ~blocked,
-        clear=lambda weights, blocked: weights,
+        *args, block=lambda scores, blocked: scores * ~blocked, clear=lambda weights, blocked: weights
     )
 
 
@@ -406,9 +404,7 @@ def _(*args: Any) -> Tensor:
 def one_added(*args: Any) -> Tensor:
     """A blocked position gets more weight than before, not less: True was added to its score as 1."""
     return attention(
-        *args,
-        block=lambda scores, blocked: scores + blocked,
-        clear=lambda weights, blocked: weights,
+        *args, block=lambda scores, blocked: scores + blocked, clear=lambda weights, blocked: weights
     )
 
 
@@ -622,7 +618,5 @@ def nan_in_the_gradient(*args: Any) -> Tensor:
 @multi_head.variant(nan_in_the_gradient)
 def _(*args: Any) -> Tensor:
     return attention(
-        *args,
-        clear=lambda weights, blocked: weights,
-        gather=lambda weights, v: (weights @ v).nan_to_num(0.0),
+        *args, clear=lambda weights, blocked: weights, gather=lambda weights, v: (weights @ v).nan_to_num(0.0)
     )
