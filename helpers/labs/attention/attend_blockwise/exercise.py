@@ -212,7 +212,7 @@ def small(answer: Answer, trial: Trial) -> None:
             trial.fail(
                 f"The operation {too_large.name} makes a tensor of {too_large.made} numbers.",
                 expected=f"{limit} numbers at most, as many as in {max(parts, key=parts.__getitem__)}",
-                got=f"{too_large.made} numbers, from {too_large.name} of {' and '.join(map(str, too_large.shapes))}",
+                got=f"{too_large.made} numbers, from {too_large.name} of {' and '.join(map(str, too_large.shapes[:2]))}",
                 observed=("large", largest_is(max(each.made for each in ran), sizes), place),
             )
 

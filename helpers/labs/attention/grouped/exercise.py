@@ -159,7 +159,7 @@ def not_copied(answer: Answer, trial: Trial) -> None:
                 large.made < k.numel(),
                 f"The operation {large.name} makes a tensor of {large.made} numbers, and k has {k.numel()}.",
                 expected=f"fewer than {k.numel()} numbers: the scores have {batch * heads * queries * keys}, q has {q.numel()}",
-                got=f"{large.made} numbers, from {large.name} of {' and '.join(map(str, large.shapes))}",
+                got=f"{large.made} numbers, from {large.name} of {' and '.join(map(str, large.shapes[:2]))}",
                 observed=("large", copies, heads // shared, place, str(dtype)),
             )
 
