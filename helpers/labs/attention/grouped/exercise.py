@@ -10,7 +10,7 @@ from torch import Tensor
 
 from helpers.check.compare import difference
 from helpers.check.operations import operations
-from helpers.check.trial import Trial
+from helpers.check.trial import Mismatch, Trial
 from helpers.exercise import Exercise
 from helpers.labs.attention.grouped.inputs import (
     GROUPS,
@@ -166,11 +166,27 @@ def not_copied(answer: Answer, trial: Trial) -> None:
 
 @grouped.property("query heads that cannot be shared evenly raise ValueError", asks=RAISES)
 def uneven(answer: Answer, trial: Trial) -> None:
+    seen: list[str] = []
     for sizes in UNEVEN:
         q, k, v = drawn(trial, sizes, gaps=False)
         trial.given(told(sizes))
-        trial.raises(
-            ValueError, partial(answer, q, k, v), f"for {sizes[1]} query heads and {sizes[2]} heads of keys"
+        try:
+            trial.call(lambda now=(q, k, v): answer(*now))
+        except (NotImplementedError, Mismatch):
+            raise
+        except Exception as error:
+            seen.append("ValueError" if isinstance(error, ValueError) else type(error).__name__)
+        else:
+            seen.append("nothing")
+    wrong = [(sizes, raised) for sizes, raised in zip(UNEVEN, seen, strict=True) if raised != "ValueError"]
+    if wrong:
+        sizes, raised = wrong[0]
+        trial.given(told(sizes))
+        trial.fail(
+            f"For {sizes[1]} query heads and {sizes[2]} heads of keys {raised} is raised.",
+            expected="ValueError",
+            got=raised,
+            observed=seen,
         )
 
 
