@@ -200,11 +200,11 @@ def left_alone(answer: Answer, trial: Trial) -> None:
             unchanged(trial, {"q": q, "k": k, "v": v}, before, "forward")
             if not needing:
                 continue
-            for grad_out in (randn(trial, *q.shape), strided(randn(trial, *q.shape))):
-                parts = {"the gradient that comes in": grad_out, "q": q, "k": k, "v": v, "the result": output}
-                before = [each.detach().clone() for each in parts.values()]
-                gradients(answer, trial, output, [q, k, v], grad_out, again=True)
-                unchanged(trial, parts, before, "backward")
+            grad_out = randn(trial, *q.shape)  # contiguous: other layouts are asked for below
+            parts = {"the gradient that comes in": grad_out, "q": q, "k": k, "v": v, "the result": output}
+            before = [each.detach().clone() for each in parts.values()]
+            gradients(answer, trial, output, [q, k, v], grad_out, again=True)
+            unchanged(trial, parts, before, "backward")
             # Once more: the two numbers for each query are not its own, either.
             first = gradients(answer, trial, output, [q, k, v], grad_out, again=True)
             for name, one, other in zip(
