@@ -141,6 +141,17 @@ def group_and_heads_exchanged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return attention(rows, k, v).reshape(q.shape)
 
 
+@grouped.mistake(breaks=GROUP)
+def one_head_squeezed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """With one head of keys torch raises: the shapes do not fit. Perhaps the dimension of the heads is squeezed away, and the batch
+    then stands in its place.
+    """
+    rows = folded(q, k)
+    if k.shape[1] == 1:
+        k, v = k.squeeze(1), v.squeeze(1)
+    return attention(rows, k, v).reshape(q.shape)
+
+
 @grouped.mistake(breaks=SHAPE)
 def float32_returned(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Half-precision inputs give a float32 result: it is not brought back to the dtype of q."""
