@@ -87,7 +87,10 @@ def calls_it_n_times(answer: Any, trial: Trial) -> None:
         right(trial, got, model, prompt, n)
 
 
-@generate.property("caches with room for T + n - 1 rows, once, and anew in each call", asks=CACHES)
+@generate.property(
+    "caches with room for T + n - 1 rows, once, and anew in each call",
+    asks=(CACHES, "With n = 0 there may be none."),
+)
 def makes_caches(answer: Any, trial: Trial) -> None:
     model = model_of(trial, frozen=True)
     for batch, length, n in ((2, 4, 5), (2, 3, 1), (5, 4, 2)):

@@ -396,8 +396,8 @@ class TheLastCallOnly(Steps):
 
 @kv_cache.mistake(breaks=ONCE)
 class Grows:
-    """The memory is none that was taken at the start, with room for all: nothing is taken there. Perhaps each call joins old and
-    new by `torch.cat`, which copies all that came before.
+    """cache.keys is no view of memory with room for all. Perhaps no memory is taken at the start, and each call joins old and new by
+    `torch.cat`, which copies all that came before; or what is returned is a copy.
     """
 
     def __init__(

@@ -76,6 +76,7 @@ def _instead(x: Tensor, positions: Tensor, base: float) -> Iterator[tuple[str, T
         "the rows are counted, and the positions not read": angles_of(rows, width, base),
         "the rows are counted on from the first position": angles_of(rows + at[0], width, base),
         "the positions are taken from the last row back": angles_of(at.flip(0), width, base),
+        "the positions begin at the smallest one": angles_of(at - at.min(), width, base),
         "the position is taken from the first": angles_of(at - at[0], width, base),
         "the base is 10,000": angles_of(at, width, 10_000.0),
         "the angle is taken in degrees": angles * math.pi / 180,
@@ -89,9 +90,13 @@ def in_words(got: Any, x: Tensor, positions: Tensor, base: float = 10_000.0) -> 
     """What a wrong result is instead; "" for nothing that is known."""
     if type(got) is not Tensor or got.shape != x.shape:
         return ""
-    got, loose = got.detach().double(), 1e-6 if got.dtype == torch.float64 else 1e-3
+    got, loose = got.detach().double(), 1e-6 if got.dtype == torch.float64 else 1e-2
+    want = turned(x.detach(), positions, base)
     for words, each in _instead(x.detach(), positions, base):
-        if torch.allclose(got, each, rtol=loose, atol=loose):
+        tells = not torch.allclose(
+            each, want, rtol=3 * loose, atol=3 * loose
+        )  # a different thing than a slip
+        if tells and torch.allclose(got, each, rtol=loose, atol=loose):
             return words
     return "NaN" if bool(got.isnan().any()) else ""
 

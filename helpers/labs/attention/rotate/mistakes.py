@@ -192,6 +192,14 @@ def counts_on_from_the_first(x: Tensor, positions: Tensor, base: float) -> Tenso
 
 
 @of_angles.mistake(breaks=ANYWHERE)
+def begins_at_the_smallest(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """The smallest position is turned as 0, and the others by their distance to it. Within a call the scores are as before; a key that was
+    turned in an earlier call does not fit.
+    """
+    return angles_of(x, positions - positions.min(), base)
+
+
+@of_angles.mistake(breaks=ANYWHERE)
 def sorts_them(x: Tensor, positions: Tensor, base: float) -> Tensor:
     """Rows have the angles of others where the positions are not in order. Perhaps they were sorted."""
     return angles_of(x, positions.sort().values, base)
@@ -271,6 +279,14 @@ def tables_rounded(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tens
     """
     t = angles_of(x, positions, base)
     return joined(*turned(*pairs_of(x), t.cos().to(x.dtype), t.sin().to(x.dtype)))
+
+
+@rotate.mistake(breaks=WIDE[0])
+def positions_in_half(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
+    """With float16 the result is far off, and with bfloat16 it is not. Perhaps positions or angles have the dtype float16: 2049 is 2048
+    there.
+    """
+    return right(x, positions.half() if x.dtype == torch.float16 else positions, base)
 
 
 @rotate.mistake(breaks="Shape and dtype of x.")
