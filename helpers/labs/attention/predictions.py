@@ -15,9 +15,10 @@ shuffled_tokens = Prediction(
             "queries_stay",
         ),
         "B": Choice(
-            "Its rows 1 and 4 are swapped, and no other row changes.",
-            "For a query it does not matter where keys and values stand. Each row goes where its query goes, and is the "
-            "same otherwise.",
+            "All rows change: each token looks at all.",
+            "Each looks at all, and sees the same keys and values as before, in a different order. A sum does not know "
+            "its order.",
+            "order_counts",
         ),
         "C": Choice(
             "Rows 1 and 4 change, the others stay: each row depends on its own token most.",
@@ -26,10 +27,9 @@ shuffled_tokens = Prediction(
             "new_rows",
         ),
         "D": Choice(
-            "All rows change: each token looks at all.",
-            "Each looks at all, and sees the same keys and values as before, in a different order. A sum does not know "
-            "its order.",
-            "order_counts",
+            "Its rows 1 and 4 are swapped, and no other row changes.",
+            "For a query it does not matter where keys and values stand. Each row goes where its query goes, and is the "
+            "same otherwise.",
         ),
     },
 )
@@ -66,9 +66,8 @@ mask_polarity = Prediction(
     "One mask, two functions",
     {
         "A": Choice(
-            "The mean of the values of all four positions: True above the diagonal blocks nothing in this row.",
-            "So it is in nn.MultiheadAttention, where True blocks. In SDPA True allows, and this row has no True.",
-            "true_blocks",
+            "Zeros: this row has no True.",
+            "In SDPA True means: may look. The last row may look nowhere, and SDPA gives such a row 0.",
         ),
         "B": Choice(
             "NaN: this row has no True.",
@@ -76,8 +75,9 @@ mask_polarity = Prediction(
             "sdpa_gives_nan",
         ),
         "C": Choice(
-            "Zeros: this row has no True.",
-            "In SDPA True means: may look. The last row may look nowhere, and SDPA gives such a row 0.",
+            "The mean of the values of all four positions: True above the diagonal blocks nothing in this row.",
+            "So it is in nn.MultiheadAttention, where True blocks. In SDPA True allows, and this row has no True.",
+            "true_blocks",
         ),
         "D": Choice(
             "The value of position 3 alone.",
@@ -147,13 +147,13 @@ equal_layers = Prediction(
     "Six fresh layers",
     {
         "A": Choice(
+            "All six equal, in six memories.",
+            "The stack holds six deep copies of the layer that it was given, and draws nothing.",
+        ),
+        "B": Choice(
             "All random, each its own: a layer draws its weights when it is made.",
             "One layer was made, by you. The stack copies it, weights and all.",
             "each_is_made",
-        ),
-        "B": Choice(
-            "All six equal, in six memories.",
-            "The stack holds six deep copies of the layer that it was given, and draws nothing.",
         ),
         "C": Choice(
             "It is one layer six times: the weights are shared.",
@@ -212,15 +212,15 @@ saved = Prediction(
             "weights_and_scores",
         ),
         "C": Choice(
-            "The result and one number for each query: 34 kilobytes.",
-            "512 x 16 numbers of the result and 512 logarithms of the softmax's denominator. The weights are computed "
-            "anew.",
-        ),
-        "D": Choice(
             "Nothing: q, k and v are enough to compute all else anew.",
             "They are enough, at the price of a whole forward for each row's denominator. It is kept instead, with the "
             "result.",
             "nothing_is_saved",
+        ),
+        "D": Choice(
+            "The result and one number for each query: 34 kilobytes.",
+            "512 x 16 numbers of the result and 512 logarithms of the softmax's denominator. The weights are computed "
+            "anew.",
         ),
     },
 )
@@ -256,13 +256,13 @@ recall_ctx = Prediction(
     "The result, kept on ctx",
     {
         "A": Choice(
+            "The memory is freed later, and an edit in place of the result is no longer noticed.",
+            "The version of a saved tensor is compared when it is used, and a saved result makes no circle of references.",
+        ),
+        "B": Choice(
             "Nothing: both keep a reference.",
             "save_for_backward does more: it remembers the version, and holds a result without a circle.",
             "only_a_reference",
-        ),
-        "B": Choice(
-            "The memory is freed later, and an edit in place of the result is no longer noticed.",
-            "The version of a saved tensor is compared when it is used, and a saved result makes no circle of references.",
         ),
         "C": Choice(
             "The gradient of v: only saved tensors take part in the backward.",
@@ -287,8 +287,9 @@ recall_mean = Prediction(
             "zeros_do_not_count",
         ),
         "B": Choice(
-            "A batch with more padding counts less: it is divided by the number of all positions.",
-            "The sum is over the real positions, the divisor is not.",
+            "It is NaN where a sequence is empty.",
+            "It divides by the number of all positions, which is never 0.",
+            "nan_when_empty",
         ),
         "C": Choice(
             "The padded positions get gradients.",
@@ -296,9 +297,8 @@ recall_mean = Prediction(
             "padding_learns",
         ),
         "D": Choice(
-            "It is NaN where a sequence is empty.",
-            "It divides by the number of all positions, which is never 0.",
-            "nan_when_empty",
+            "A batch with more padding counts less: it is divided by the number of all positions.",
+            "The sum is over the real positions, the divisor is not.",
         ),
     },
 )
