@@ -26,6 +26,7 @@ OF_THE_CHECK = {
     "guard",
     "judge",
     "one_thread",
+    "operations",
     "spec",
     "trial",
 }  # what an exercise is written with

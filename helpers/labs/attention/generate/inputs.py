@@ -1,0 +1,165 @@
+"""A small model that notes how it is called: what the properties of 13.generate are tried on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from helpers.check.compare import difference
+from helpers.check.trial import Trial
+
+
+class Caches:
+    """All rows that one generation has shown to the model."""
+
+    def __init__(self) -> None:
+        self.rows: list[Tensor] = []
+
+
+@dataclass
+class Seen:
+    """One call of the model.
+
+    rows: what it was given. caches: which ones, by their number. training: the names of the modules in training mode.
+    graph: whether autograd recorded.
+    """
+
+    rows: Tensor
+    caches: int
+    training: list[str]
+    graph: bool
+
+
+@dataclass
+class Notes:
+    calls: list[Seen] = field(default_factory=list)
+    made: list[tuple[Any, Any]] = field(default_factory=list)
+    caches: list[Caches] = field(default_factory=list)
+
+    def sizes(self) -> list[int]:
+        return [each.rows.shape[1] if each.rows.dim() == 3 else -1 for each in self.calls]
+
+
+class Disturbed(nn.Module):
+    """As dropout: in training mode it changes what goes through. It draws no numbers, so that results can be compared."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 0.5 * x + 1 if self.training else x
+
+
+class Model(nn.Module):
+    """Each row that it gives depends on all rows so far, and on their order.
+
+    raises_at: the call that raises ArithmeticError, counted from 0.
+    """
+
+    def __init__(self, weight: Tensor, raises_at: int | None = None) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+        self.noise = nn.Sequential(Disturbed(), nn.Sequential(Disturbed()))
+        self.other = Disturbed()
+        self.notes, self.raises_at = Notes(), raises_at
+
+    def caches(self, batch: int, length: int) -> Caches:
+        self.notes.made.append((batch, length))
+        self.notes.caches.append(Caches())
+        return self.notes.caches[-1]
+
+    def forward(self, rows: Tensor, caches: Caches) -> Tensor:
+        if not isinstance(caches, Caches):
+            raise TypeError(f"caches: what model.caches(batch, length) gives, not {type(caches).__name__}")
+        training = [name or "model" for name, module in self.named_modules() if module.training]
+        result = self.next_rows(rows, caches)
+        self.notes.calls.append(
+            Seen(rows.detach().clone(), self.notes.caches.index(caches), training, result.requires_grad)
+        )
+        if self.raises_at == len(self.notes.calls) - 1:
+            raise ArithmeticError("this model fails here, as the check wants it")
+        return result
+
+    def next_rows(self, rows: Tensor, caches: Caches) -> Tensor:
+        made = []
+        for row in rows.unbind(1):
+            caches.rows.append(row)
+            state = torch.zeros_like(row)
+            for each in caches.rows:
+                state = (state / 2 + each @ self.weight).tanh()
+            made.append(self.other(self.noise(state)))
+        return torch.stack(made, 1)
+
+
+def model_of(
+    trial: Trial,
+    features: int = 3,
+    *,
+    dtype: torch.dtype = torch.float32,
+    frozen: bool = False,
+    raises_at: int | None = None,
+) -> Model:
+    """In training mode. frozen: in eval mode, and no weight requires grad."""
+    weight = torch.randn(features, features, generator=trial.generator, dtype=torch.float64)
+    model = Model(weight.to(dtype), raises_at)
+    return model.eval().requires_grad_(False) if frozen else model
+
+
+def prompt_of(trial: Trial, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.randn(*shape, generator=trial.generator, dtype=torch.float64).to(dtype)
+
+
+@torch.no_grad()
+def wanted(model: Model, prompt: Tensor, n: int) -> Tensor:
+    """What generate gives, by a model of its own in eval mode."""
+    own, caches = Model(model.weight.detach().clone()).eval(), Caches()
+    rows = [prompt.detach()]
+    for _ in range(n):
+        rows.append(own.next_rows(rows[-1], caches)[:, -1:])
+    return torch.cat(rows, dim=1)
+
+
+@torch.no_grad()
+def _instead(model: Model, prompt: Tensor, n: int) -> dict[str, Tensor]:
+    """What wrong loops give."""
+    own, length = Model(model.weight.detach().clone()).eval(), prompt.shape[1]
+    found: dict[str, list[Tensor]] = {}
+    for words, fresh, whole, place in (
+        ("each row was made from the row before it alone, with the caches empty", True, False, -1),
+        ("all rows were shown again and again to the same caches", False, True, -1),
+        ("after the prompt, the row behind its first row was taken", False, False, 0),
+    ):
+        caches, rows = Caches(), [prompt.detach()]
+        for _ in range(n):
+            caches = Caches() if fresh else caches
+            given = torch.cat(rows, dim=1) if whole else rows[-1]
+            made = own.next_rows(given, caches)
+            rows.append(made[:, place:][:, :1])
+        found[words] = rows
+    right = wanted(model, prompt, n)
+    return {words: torch.cat(rows, dim=1) for words, rows in found.items()} | {
+        "the rows that were made stand before the prompt": torch.cat(
+            [right[:, length:], right[:, :length]], 1
+        ),
+        "the made rows are in the order in which nobody made them": torch.cat(
+            [right[:, :length], right[:, length:].flip(1)], 1
+        ),
+    }
+
+
+def right(trial: Trial, got: Any, model: Model, prompt: Tensor, n: int) -> None:
+    """The result is the prompt and the rows that the model makes."""
+    want = wanted(model, prompt, n)
+    if not difference(got, want):
+        return
+    words, shape = "", tuple(want.shape)
+    if type(got) is Tensor and got.shape == shape and got.dtype == want.dtype and not got.requires_grad:
+        words = next(
+            (
+                words
+                for words, each in _instead(model, prompt, n).items()
+                if torch.allclose(got.detach(), each, rtol=1e-3, atol=1e-4)
+            ),
+            "",
+        )
+    trial.equal(got, want, f"The result{f' ({words})' if words else ''}", observed=words or None)
