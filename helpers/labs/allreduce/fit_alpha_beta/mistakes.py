@@ -439,11 +439,26 @@ def first_row_decides(rows: list[Row]) -> Pair:
 
 @fit_alpha_beta.mistake(breaks=MODEL[0])
 def alpha_rounded(rows: list[Row]) -> Pair:
-    """beta is right, and alpha lacks digits: it is a whole number of microseconds. Perhaps it was rounded to six places.
-    It is seconds, often a few millionths of one: leave all digits.
+    """beta is right, and alpha lacks digits. Perhaps it was rounded, to six places, say. It is seconds, often a few
+    millionths of one: leave all digits.
     """
     alpha, beta = solved(sent(rows), RELATIVE)
     return round(alpha, 6), beta
+
+
+@fit_alpha_beta.mistake(breaks=MODEL[0])
+def beta_rounded(rows: list[Row]) -> Pair:
+    """beta lacks digits. Perhaps it was rounded: it is seconds for one byte, often less than a thousand-millionth of one. Leave
+    all digits.
+    """
+    alpha, beta = solved(sent(rows), RELATIVE)
+    return alpha, round(beta, 10)
+
+
+@fit_alpha_beta.variant(beta_rounded)
+def _(rows: list[Row]) -> Pair:
+    alpha, beta = solved(sent(rows), RELATIVE)
+    return round(alpha, 6), round(beta, 10)
 
 
 @fit_alpha_beta.mistake(breaks=NETWORKS)
