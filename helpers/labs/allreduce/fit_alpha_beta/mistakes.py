@@ -85,6 +85,12 @@ def _(rows: list[Row]) -> Pair:
     return solved([rows[0], max(rows, key=lambda row: row[2])], RELATIVE)
 
 
+@fit_alpha_beta.variant(two_rows)
+def _(rows: list[Row]) -> Pair:
+    by_chunk = sorted(sent(rows), key=lambda row: (chunk(*row[:3]), row[3] / counts(*row[:3])[0]))
+    return solved([by_chunk[0], by_chunk[-1]], RELATIVE)
+
+
 @fit_alpha_beta.mistake(breaks=MODEL[0])
 def ends_only(rows: list[Row]) -> Pair:
     """alpha or beta is too large, though the rows follow the model exactly. Perhaps alpha was read off a
