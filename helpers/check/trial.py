@@ -99,9 +99,7 @@ class Trial:
                 self.fail(
                     f"The answer changed {_in_words(place, len(args))}, a {type(value).__name__}.",
                     expected="left as it was" + self._as_asked(),
-                    got=f"{len(items)} entries before, {len(value)} after"
-                    if len(value) != len(items)
-                    else "as many entries as before, and others among them",
+                    got=_of_entries(items, list(value)),
                     observed="mutated",
                     about="arguments",
                 )
@@ -236,6 +234,15 @@ def plain(value: Any, limit: int = 4096) -> Any:
     if value is None or type(value) in (bool, int, float, str, bytes):
         return value
     return type(value).__name__
+
+
+def _of_entries(before: list[Any], after: list[Any]) -> str:
+    """What has become of the entries of a list, or of the keys of a dict."""
+    if len(after) != len(before):
+        return f"{len(before)} entries before, {len(after)} after"
+    if sorted(map(id, after)) == sorted(map(id, before)):
+        return "the same entries in a different order"
+    return "as many entries as before, and others among them"
 
 
 def _in_words(place: int, count: int) -> str:

@@ -176,6 +176,17 @@ def test_an_edited_argument_is_told_with_its_place_and_its_numbers() -> None:
     assert found.message == "The answer changed its first argument: requires_grad is True, and was False."
     found = of_one_property(check, lambda x, y, items: items.append(2))
     assert found.message == "The answer changed its third argument, a list."
+    assert found.got == "1 entries before, 2 after"
+
+
+def test_entries_in_a_different_order_are_told_from_different_entries() -> None:
+    def check(answer: Any, trial: Trial) -> None:
+        trial.call(answer, [[3], [1], [2]])
+
+    found = of_one_property(check, lambda rows: rows.sort())
+    assert found.got == "the same entries in a different order"
+    found = of_one_property(check, lambda rows: rows.__setitem__(0, [3]))
+    assert found.got == "as many entries as before, and others among them"
 
 
 def test_an_endless_recursion_is_one_mistake_wherever_the_stack_ends() -> None:

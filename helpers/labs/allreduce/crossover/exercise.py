@@ -207,7 +207,7 @@ def judge_world(answer: Any, trial: Trial, world: int, prices: Prices) -> None:
         f"At {size:,} bytes the list says {used}, and {best} is faster. Right is {_shown(right_table(world, prices))}.",
         expected=f"{best}: {in_words(times[best])}",
         got=f"{used}: {in_words(times[used])}; the list is {_shown(table)}",
-        observed=_described(table, world, prices),
+        observed="naive first" if table[0][1] == "naive" else _described(table, world, prices),
     )
 
 

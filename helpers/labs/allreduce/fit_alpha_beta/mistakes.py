@@ -85,6 +85,12 @@ def _(rows: list[Row]) -> Pair:
     return solved([rows[0], max(rows, key=lambda row: row[2])], RELATIVE)
 
 
+@fit_alpha_beta.variant(two_rows)
+def _(rows: list[Row]) -> Pair:
+    by_chunk = sorted(sent(rows), key=lambda row: (chunk(*row[:3]), row[3] / counts(*row[:3])[0]))
+    return solved([by_chunk[0], by_chunk[-1]], RELATIVE)
+
+
 @fit_alpha_beta.mistake(breaks=MODEL[0])
 def ends_only(rows: list[Row]) -> Pair:
     """alpha or beta is too large, though the rows follow the model exactly. Perhaps alpha was read off a
@@ -439,11 +445,26 @@ def first_row_decides(rows: list[Row]) -> Pair:
 
 @fit_alpha_beta.mistake(breaks=MODEL[0])
 def alpha_rounded(rows: list[Row]) -> Pair:
-    """beta is right, and alpha lacks digits: it is a whole number of microseconds. Perhaps it was rounded to six places.
-    It is seconds, often a few millionths of one: leave all digits.
+    """beta is right, and alpha lacks digits. Perhaps it was rounded, to six places, say. It is seconds, often a few
+    millionths of one: leave all digits.
     """
     alpha, beta = solved(sent(rows), RELATIVE)
     return round(alpha, 6), beta
+
+
+@fit_alpha_beta.mistake(breaks=MODEL[0])
+def beta_rounded(rows: list[Row]) -> Pair:
+    """beta lacks digits. Perhaps it was rounded: it is seconds for one byte, often less than a thousand-millionth of one. Leave
+    all digits.
+    """
+    alpha, beta = solved(sent(rows), RELATIVE)
+    return alpha, round(beta, 10)
+
+
+@fit_alpha_beta.variant(beta_rounded)
+def _(rows: list[Row]) -> Pair:
+    alpha, beta = solved(sent(rows), RELATIVE)
+    return round(alpha, 6), round(beta, 10)
 
 
 @fit_alpha_beta.mistake(breaks=NETWORKS)

@@ -71,6 +71,7 @@ def landed(
         [r for r, part in enumerate(parts) if is_wrong(got[r][part], want[part])] for want in wants
     ]
     if all(wrong_by_want):
+        task.misplaced(trial, parts, count, in_symbols)
         first, want = wrong_by_want[0][0], wants[0]
         text, data = explained(in_symbols(), task.wanted(world, count), parts)
         if memory is None:

@@ -111,6 +111,9 @@ class AllReduce:
         """By rank: the part of x.flatten() that counts. results: what the answer returned."""
         return [slice(0, count) for _ in results]
 
+    def misplaced(self, trial: Trial, parts: list[slice], count: int, held: Explain) -> None:
+        """Wrong if the numbers are right, and the parts that the answer returned are not where they stand."""
+
 
 class AllGather(AllReduce):
     """The complete chunk (rank + 1) % world of each rank comes to all ranks."""
@@ -157,6 +160,17 @@ class ReduceScatter(AllReduce):
             if all(_same(places[rank], cut[(rank + 1) % world]) for rank in range(world)):
                 return [slice(*place) for place in places]
         self._wrong_slices(trial, places, count, held)
+
+    def misplaced(self, trial: Trial, parts: list[slice], count: int, held: Explain) -> None:
+        world = len(parts)
+        places, named = [part.indices(count)[:2] for part in parts], cuts(count, world)[0]
+        if all(_same(places[rank], named[(rank + 1) % world]) for rank in range(world)):
+            return
+        summed = complete_elements(held(), world)
+        if summed and all(
+            set(range(*named[(rank + 1) % world])) <= set(own) for rank, own in enumerate(summed)
+        ):
+            self._wrong_slices(trial, places, count, held)
 
     def _wrong_slices(self, trial: Trial, places: list[tuple[int, int]], count: int, held: Explain) -> None:
         world = len(places)

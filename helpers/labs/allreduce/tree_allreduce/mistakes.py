@@ -485,10 +485,10 @@ def next_receive_too_early(x: Tensor, rank: int, world: int) -> None:
         x.copy_(flat)
 
 
-def by_a_heap(x: Tensor, rank: int, world: int, at_once: bool) -> None:
+def by_a_heap(x: Tensor, rank: int, world: int, at_once: bool, width: int = 2) -> None:
     """The children of r are 2r + 1 and 2r + 2. at_once: whether both receives are posted before one is waited for."""
     total = x.contiguous()
-    children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < world]
+    children = [width * rank + more + 1 for more in range(width) if width * rank + more + 1 < world]
     buffers = [torch.empty_like(total) for _ in children]
     if at_once:
         for request in [dist.irecv(b, child) for b, child in zip(buffers, children, strict=True)]:
@@ -499,8 +499,8 @@ def by_a_heap(x: Tensor, rank: int, world: int, at_once: bool) -> None:
     for buffer in buffers:
         total += buffer
     if rank:
-        dist.send(total, (rank - 1) // 2)
-        dist.recv(total, (rank - 1) // 2)
+        dist.send(total, (rank - 1) // width)
+        dist.recv(total, (rank - 1) // width)
     for child in children:
         dist.send(total, child)
     if total is not x:
@@ -510,15 +510,16 @@ def by_a_heap(x: Tensor, rank: int, world: int, at_once: bool) -> None:
 @tree_allreduce.mistake(breaks="In a round a rank sends one message at most, and receives one at most.")
 def two_children_at_once(x: Tensor, rank: int, world: int) -> None:
     """The sums are right, but there are more rounds than allowed: a rank takes one message at a time, and hands out
-    one at a time. Perhaps each rank has two children, as in a heap, so that a level takes two rounds; or the way down
+    one at a time. Perhaps each rank has two children or more, as in a heap, so that a level takes as many rounds; or the way down
     begins with the nearest child, not with the one that has most ranks below it.
     """
     by_a_heap(x, rank, world, at_once=True)
 
 
-@tree_allreduce.variant(two_children_at_once)
-def _(x: Tensor, rank: int, world: int) -> None:
-    by_a_heap(x, rank, world, at_once=False)
+for _width in (2, 4):
+    tree_allreduce.variant(two_children_at_once)(
+        lambda x, rank, world, width=_width: by_a_heap(x, rank, world, False, width)
+    )
 
 
 @tree_allreduce.mistake(breaks=contract.SAME_BITS)

@@ -133,6 +133,18 @@ def one_sample_at_least(
     return [order[(rank + k * world) % n] for k in range(each)]
 
 
+@shard_indices.mistake(breaks="If world does not divide n, with drop_last the end of the order is dropped")
+def full_round_dropped(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """With drop_last the last round is dropped also where it is full: world divides n there, and nothing is to be dropped.
+    Perhaps each rank gets ceil((n - world) / world) samples, or ceil(n / world) - 1: it is n // world.
+    """
+    each = max(math.ceil((n - world) / world), 0) if drop_last else math.ceil(n / world)
+    order = order_of(n, epoch, shuffle, seed)
+    return [order[(rank + k * world) % n] for k in range(each)]
+
+
 @shard_indices.mistake(breaks="Rank r takes the places r, r + world, r + 2 * world, ... of that order.")
 def ranks_counted_from_1(
     n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0

@@ -28,6 +28,7 @@ from helpers.labs.ddp.sync_batch_norm.right import (
 
 built = sync_batch_norm.bank(returned)
 Y = "y is this rank's part of what `torch.nn.functional.batch_norm(training=True)` gives for the joined batch."
+COUNT = "count is how many numbers of the joined batch a channel has: a tensor of one number, or an int."
 
 
 def _variances_averaged(x: Tensor, group: Any) -> Statistics:
@@ -166,20 +167,31 @@ sync_batch_norm.variant(own_shard_only)(_plain_batch_norm_in_python)
 sync_batch_norm.variant(own_shard_only)(_plain_batch_norm)
 
 
-@built.mistake(
-    breaks="count is how many numbers of the joined batch a channel has: a tensor of one number, or an int."
-)
+@built.mistake(breaks=COUNT)
 def count_of_own_shard():
     """count is that of this rank; it has to be the number of values on all ranks together."""
     return normaliser(count_given=lambda count, x: x.numel() // x.shape[1])
 
 
-@built.mistake(
-    breaks="count is how many numbers of the joined batch a channel has: a tensor of one number, or an int."
-)
+@built.mistake(breaks=COUNT)
 def samples_counted():
     """count is the number of samples. In images a channel has a value at each pixel: x.numel() / C."""
     return normaliser(count_given=lambda count, x: count * x.shape[0] * x.shape[1] / x.numel())
+
+
+def _pixels_not_counted(x: Tensor, group: Any) -> Statistics:
+    means, variances, counts = rows_of(x, group)
+    share, pixels = counts / counts.sum(), x.numel() // x.shape[1] // len(x)
+    mean = (share * means).sum(0)
+    return mean, (share * (pixels * variances + (means - mean) ** 2)).sum(0), counts.sum()
+
+
+@built.mistake(breaks=Y)
+def pixels_not_counted():
+    """For x of shape (N, C) all is right, and for images y is not. Perhaps the sums over all pixels are divided by how many
+    samples there are: a channel has x.numel() / C numbers.
+    """
+    return normaliser(statistics=_pixels_not_counted)
 
 
 def _equal_shards_assumed(x: Tensor, group: Any) -> Statistics:

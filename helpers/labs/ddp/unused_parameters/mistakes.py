@@ -112,8 +112,9 @@ class only_rank_0_fills_in(Forgiving):
     breaks="MiniDDP for modules of which a rank uses a part (one parameter or more), a different one in each step."
 )
 class FoundOnce(Forgiving):
-    """In a later step a rank waits for a gradient that does not come, or sends without one. Perhaps what is unused was found
-    out in the first step and kept, or only a `.grad` that is None counts as unused: it holds the numbers of the step before.
+    """In a later step a rank does not send a bucket, or sends it before all its gradients are there. Perhaps what is unused
+    was found out in the first step and kept, or only a `.grad` that is None counts as unused: it may hold zeros, or the
+    numbers of the step before.
     """
 
     def missing(self) -> Group:

@@ -275,8 +275,8 @@ def numbers_refused(pred: Tensor, target: Tensor) -> Tensor:
 
 @regression_loss.mistake(breaks="its gradient reaches pred.")
 def graph_cut(pred: Tensor, target: Tensor) -> Tensor:
-    """The value is right, and the loss has no graph: nothing is learnt from it. Perhaps pred is detached, or the loss is
-    computed under torch.no_grad().
+    """The value is right, and the loss has no graph: nothing is learnt from it. Perhaps pred is detached, the number
+    was taken out and made a new tensor, or the loss is computed under torch.no_grad().
     """
     _refuse(pred, target)
     return _mse(pred.detach(), target)
@@ -420,3 +420,24 @@ def computed_in_float32(pred: Tensor, target: Tensor) -> Tensor:
     """From float64 a float64 comes out, exact to about seven digits. Perhaps by float() on the way, and back at the end."""
     _refuse(pred, target)
     return _mse(pred.float(), target.float()).to(pred.dtype)
+
+
+@regression_loss.mistake(breaks=STRETCHED)
+def axes_and_batch_compared(pred: Tensor, target: Tensor) -> Tensor:
+    """Shapes with equally many axes and equally many rows are not refused: (4, 1) is stretched over (4, 2). Perhaps ndim and
+    the length of the batch are compared: compare the shapes as a whole.
+    """
+    if pred.ndim != target.ndim or pred.shape[:1] != target.shape[:1]:
+        raise ValueError
+    return _mse(pred, target)
+
+
+@regression_loss.mistake(breaks=STRETCHED)
+def column_made_a_row(pred: Tensor, target: Tensor) -> Tensor:
+    """A pred of shape (N, 1) is brought to (N,) without a word, where the target has this shape; all else is refused. Perhaps
+    pred.squeeze(-1) repairs it: whoever calls the loss may have meant a different target.
+    """
+    if pred.ndim == target.ndim + 1 and pred.shape[-1] == 1:
+        pred = pred.squeeze(-1)
+    _refuse(pred, target)
+    return _mse(pred, target)

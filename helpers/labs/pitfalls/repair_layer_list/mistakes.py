@@ -332,6 +332,7 @@ def product_kept(width: int, depth: int) -> nn.Module:
 
 
 # Weak: what a check did to one module is not found in the next.
+_modules: weakref.WeakValueDictionary[tuple[int, int], nn.Module] = weakref.WeakValueDictionary()
 _layers: weakref.WeakValueDictionary[tuple[int, int], nn.ModuleList] = weakref.WeakValueDictionary()
 
 
@@ -342,6 +343,14 @@ def layers_shared_by_all(width: int, depth: int) -> nn.Module:
     """
     kept = _layers.setdefault((width, depth), nn.ModuleList(linears(width, depth)))
     return Stack(kept, tenth(width))
+
+
+@repair_layer_list.mistake(breaks=APART)
+def one_module_for_all_calls(width: int, depth: int) -> nn.Module:
+    """Two calls share all parameters, the scale, too. Perhaps the module is kept and given once more, by functools.cache,
+    say: each call has to build its own.
+    """
+    return _modules.setdefault((width, depth), Stack(nn.ModuleList(linears(width, depth)), tenth(width)))
 
 
 @repair_layer_list.mistake(breaks=MODULE)

@@ -77,7 +77,7 @@ def all_kept(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, [5, 5, 5], 5, 2)
 
 
-@repair_masked_mean.property("where some rows count, the mean of these", asks=(MEAN, LEFT))
+@repair_masked_mean.property("where some rows count, the mean of these", asks=MEAN)
 def some_kept(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, [2, 4, 1, 3], 5, 3)  # none is full: the largest count is not the length
 
@@ -131,6 +131,19 @@ def nan_shown(answer: Any, trial: Trial) -> None:
         got=got,
         observed=("spread", got.isnan().tolist()),
     )
+
+
+@repair_masked_mean.property("zeros in rows that count are numbers like any other", asks=MEAN, after=VALUES)
+def zeros_count(answer: Any, trial: Trial) -> None:
+    for zeros in ("both features", "the first feature"):
+        mask, x = masked(trial, [3, 4, 2], 4), drawn(trial, 3, 4, 2)
+        for rows, keep in zip(x, mask, strict=True):
+            rows[int(keep.nonzero()[1]), slice(2 if "both" in zeros else 1)] = 0.0
+        trial.given(
+            f"x of shape (3, 4, 2), the mask keeps [3, 4, 2] of 4 rows; in each sequence one row that counts is 0 in {zeros}"
+        )
+        got = trial.call(answer, x, mask)
+        trial.equal(got, wanted(x, mask), "The means", rtol=NEAR, atol=1e-9)
 
 
 @repair_masked_mean.property("the gradient is finite, and 0 in the padding", asks=GRADIENT, after=VALUES)

@@ -281,3 +281,30 @@ def empty_sequences_left_out(x: Tensor, mask: Tensor) -> Tensor:
     """
     some = mask.any(1)
     return right(x[some], mask[some])
+
+
+@repair_masked_mean.mistake(breaks=MEAN)
+def zeros_not_counted(x: Tensor, mask: Tensor) -> Tensor:
+    """Where a row that counts is all zeros, it is left out of the count, and the mean of its sequence is too large. Perhaps
+    zeros are taken for padding: the mask alone says what counts.
+    """
+    return filled(x, mask).sum(1) / (mask & (x != 0).any(-1)).sum(1, keepdim=True).clamp(min=1)
+
+
+@repair_masked_mean.variant(zeros_not_counted)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    rows = filled(x, mask)
+    return rows.sum(1) / (rows != 0).sum(1).clamp(min=1)
+
+
+@repair_masked_mean.variant(zeros_not_counted)
+def _(x: Tensor, mask: Tensor) -> Tensor:
+    return right(x, mask & (x != 0).all(-1))
+
+
+@repair_masked_mean.mistake(breaks=MEAN)
+def mean_count(x: Tensor, mask: Tensor) -> Tensor:
+    """Each sum is divided by one number for the whole batch, the mean of the counts. Each sequence has a count of its own:
+    mask.sum(1).
+    """
+    return filled(x, mask).sum(1) / mask.sum(1).to(x.dtype).mean().clamp(min=1)

@@ -267,3 +267,20 @@ def _(rows: list[Tensor], value: float) -> Padded:
 def _(rows: list[Tensor], value: float) -> Padded:
     batch = filled(rows, float("nan"))
     return torch.where(batch.isfinite(), batch, value), sizes(rows)
+
+
+@repair_padded.mistake(breaks=LEFT)
+def list_of_rows_changed(rows: list[Tensor], value: float) -> Padded:
+    """The caller's list is not as it was: its rows, or their order, are not the same. Perhaps `rows.sort()` sorts the list that
+    was given, or padded rows are put in their places: sorted(rows) is a new list.
+    """
+    rows.sort(key=len, reverse=True)
+    return filled(rows, value), sizes(rows)
+
+
+@repair_padded.variant(list_of_rows_changed)
+def _(rows: list[Tensor], value: float) -> Padded:
+    lengths, longest = sizes(rows), max(map(len, rows))
+    for place, row in enumerate(rows):
+        rows[place] = torch.cat([row, row.new_full((longest - len(row),), value)])
+    return torch.stack(rows), lengths

@@ -84,7 +84,8 @@ def scalar_product(a: Tensor, b: Tensor) -> Tensor:
 @repair_similarity.mistake(breaks=SHAPE)
 def all_axes_turned(a: Tensor, b: Tensor) -> Tensor:
     """Two matrices are right, and a batch of them is an error. Perhaps `.T` turns round all axes (of (2, 5, 4) it
-    makes (4, 5, 2)), or .t() or transpose(0, 1) is for matrices only. `.mT` exchanges the last two.
+    makes (4, 5, 2)), or .t() or transpose(0, 1) is for matrices only: `.mT` exchanges the
+    last two. Or new axes are counted from the front, a[:, None]: a.unsqueeze(-2) counts from the end.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is deprecated for what is no matrix
@@ -252,3 +253,17 @@ def third_axis(a: Tensor, b: Tensor) -> Tensor:
     """
     dim = 1 if a.ndim == 2 else 2
     return F.normalize(a, dim=dim) @ F.normalize(b, dim=dim).mT
+
+
+@repair_similarity.variant(all_axes_turned)
+def _(a: Tensor, b: Tensor) -> Tensor:
+    return F.cosine_similarity(a[:, None], b[None], dim=-1)
+
+
+@repair_similarity.mistake(breaks=ZEROS)
+def half_for_zeros(a: Tensor, b: Tensor) -> Tensor:
+    """A row of zeros has the cosine 0.5 with the others. Perhaps 1 - d ** 2 / 2 is computed from the distance d of the
+    normalised rows: that is the cosine only where both have the length 1.
+    """
+    a, b = F.normalize(a, dim=-1), F.normalize(b, dim=-1)
+    return 1 - (a.unsqueeze(-2) - b.unsqueeze(-3)).square().sum(-1) / 2

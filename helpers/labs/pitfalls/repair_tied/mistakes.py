@@ -99,7 +99,7 @@ def _(model: Any, state: State) -> list[nn.Parameter]:
 @repair_tied.mistake(breaks=TIED)
 def copied(model: Any, state: State) -> list[nn.Parameter]:
     """Head and embedding are two Parameters with memory of their own: after the first step they differ. Perhaps the
-    numbers were copied, or nothing was tied: equal numbers are no tie.
+    numbers were copied, nothing was tied, or load_state_dict(assign=True) put two new Parameters in place of the tied one.
     """
     loaded(model, state)
     model.head.weight = nn.Parameter(model.embedding.weight.detach().clone())

@@ -108,6 +108,13 @@ def padding_taken_for_the_end(logits: Tensor, target: Tensor, pad: int) -> Tenso
     return summed(logits[first].unsqueeze(0), target[first].unsqueeze(0), -100) / counted(target, pad)
 
 
+@repair_token_loss.variant(padding_taken_for_the_end)
+def _(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    first = torch.arange(target.shape[1]) < (target != pad).sum(1, keepdim=True)
+    losses = F.cross_entropy(logits.mT, target, ignore_index=pad, reduction="none")
+    return losses[first].sum() / counted(target, pad)
+
+
 @repair_token_loss.mistake(breaks=MEAN)
 def sum_for_mean(logits: Tensor, target: Tensor, pad: int) -> Tensor:
     """This is the sum over the tokens: it grows with their number, and the step with it."""

@@ -36,10 +36,10 @@ def scaled_by_moments(x: Tensor) -> Tensor:
     return by_moments(x)
 
 
-def scaled_in_two_passes(x: Tensor) -> Tensor:
-    """subtracts the mean and then takes the mean of the squares, in float64"""
+def scaled_and_rounded(x: Tensor) -> Tensor:
+    """rounds to two decimals, so it is off by up to 0.005"""  # what is promised is 0.01
     rest = x.double() - x.double().mean(0)
-    return (rest * (rest.square().mean(0) + 1e-5).rsqrt()).float()
+    return (rest * (rest.square().mean(0) + 1e-5).rsqrt()).round(decimals=2).float()
 
 
 def scaled_by_batch_norm(x: Tensor) -> Tensor:
@@ -367,7 +367,7 @@ SOUND = (
         loss_flat,
     ),
     Script(
-        scaled_in_two_passes,
+        scaled_and_rounded,
         distances_by_broadcasting,
         batches_by_split,
         penalty_by_linalg,

@@ -401,6 +401,15 @@ def none_is_the_last_dim():
 
 
 @by_variance.mistake(breaks=VAR)
+def none_counts_rows(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """With dim=None the squares are divided as if there were as many entries as rows. Perhaps they are counted by len(x):
+    x.numel() counts all.
+    """
+    n = len(x) if dim is None else count(x, dim)
+    return squares_of(x, dim, keepdim) / max(n - correction, 0)
+
+
+@by_variance.mistake(breaks=VAR)
 def none_not_expected(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
     """dim=None ends in an error. It stands for all dims: perhaps it is counted or looped over like a tuple."""
     n = 1

@@ -4,16 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
+from helpers import streams
 from helpers.labs.streams.shared.traced import OF_THE_ALLOCATOR, Traced
 
 VALUE = 142_000.0  # (a ** 5 + 5 a + d).sum() for 1000 numbers with a = 2 and d = 100
 
-# Left multiplies and right adds: costs decide which of them is done first when a's block is asked for again.
-COSTS: dict[str, dict[str, Any]] = {
-    "each kernel takes as long": {},
-    "left is done early": {"kernels": {"mul": 1.0, "add": 200.0, "fill": 2.0}},
-    "right is done early": {"kernels": {"mul": 200.0, "add": 0.0, "fill": 2.0}},
+# Which side stream, in the order of their first kernels, is still at work when a's block is asked for again.
+COSTS: dict[str, int | None] = {
+    "each kernel takes as long": None,
+    "the second side stream is late": 1,
+    "the first side stream is late": 0,
+    "the third side stream is late": 2,
 }
+
+
+def costs_by_stream(late: int | None, main: str) -> dict[str, Any]:
+    """What kernels cost, whatever they are called; all but one side stream are done at once."""
+    if late is None:
+        return {}
+    sides: list[str] = []
+
+    def cost(_: int) -> float:
+        name = streams.current_stream().name
+        if name == main:
+            return 20.0
+        if name not in sides:
+            sides.append(name)
+        return 200.0 if sides.index(name) == late else 0.0
+
+    return {"kernel": cost, "kernels": {"fill": 2.0}}
+
 
 START = {
     "nothing": "No stream waits for any other.",

@@ -35,6 +35,28 @@ def _(api: Any) -> Tensor:
     return program(api, keep=lambda s: s.a.record_stream(s.right))
 
 
+def powers(api: Any, told: int) -> Tensor:
+    """One kernel for b and one for c; the allocator is told of one of the two streams that read a."""
+    main, sides = api.current_stream(), [api.Stream(), api.Stream()]
+    a = api.empty(1000).fill_(2.0)
+    for side in sides:
+        side.wait_stream(main)
+    with api.stream(sides[0]):
+        b = a**5
+    with api.stream(sides[1]):
+        c = a * 5
+    a.record_stream(sides[told])
+    del a
+    d = api.empty(1000).fill_(100.0)
+    for side in sides:
+        main.wait_stream(side)
+    return (b + c + d).sum()
+
+
+for _told in (0, 1):
+    fix_race.variant(record_stream_for_one)(lambda api, told=_told: powers(api, told))
+
+
 @fix_race.mistake(breaks=MEMORY)
 def record_stream_on_the_producer(api: Any) -> Tensor:
     """record_stream names a stream that uses the memory besides its own. The stream that made a is known
@@ -204,6 +226,38 @@ def one_side_stream(api: Any) -> Tensor:
         s.right = s.left
 
     return program(api, begin=begin)
+
+
+@fix_race.mistake(breaks=SIDES)
+def one_on_the_current_stream(api: Any) -> Tensor:
+    """b or c is computed on the current stream, beside one side stream. Perhaps to save a stream: the current one is then not
+    free for what the caller queues there. Two side streams were asked for.
+    """
+    return beside_one(api, lambda a: a * 5, lambda a: a**5)
+
+
+def beside_one(api: Any, side: Callable[[Tensor], Tensor], current: Callable[[Tensor], Tensor]) -> Tensor:
+    main, other = api.current_stream(), api.Stream()
+    a, d = api.empty(1000).fill_(2.0), api.empty(1000).fill_(100.0)
+    other.wait_stream(main)
+    with api.stream(other):
+        one = side(a)
+    two = current(a)
+    a.record_stream(other)
+    main.wait_stream(other)
+    return (one + two + d).sum()
+
+
+def fifth(a: Tensor) -> Tensor:
+    return a * a * a * a * a
+
+
+def five_times(a: Tensor) -> Tensor:
+    return a + a + a + a + a
+
+
+for _pair in ((lambda a: a**5, lambda a: a * 5), (five_times, fifth), (five_times, lambda a: a**5)):
+    fix_race.variant(one_on_the_current_stream)(lambda api, pair=_pair: beside_one(api, *pair))
 
 
 @fix_race.mistake(breaks=SIDES)

@@ -135,7 +135,7 @@ def timed(answer: Any, trial: Trial) -> None:
     readings(answer, trial, work, warmup=0, repeats=2)
     trial.true(
         work.clock_reads > 0 or work.records() > 0,
-        "The answer neither calls `clock` nor records events. It reads another clock, and that one knows nothing of "
+        "The answer neither calls `clock` nor records events. It reads a different clock, and that one knows nothing of "
         "this device: here time is simulated.",
         expected="clock() before and after each call, or two timing events around it",
         got="no call of clock, no event recorded",
@@ -164,7 +164,7 @@ VALID = (listed, counted, timed, milliseconds)
 @measure.property("each reading is the device's time of its own call", asks=(RESULT, LAUNCHES), after=VALID)
 def own(answer: Any, trial: Trial) -> None:
     trial.given(
-        "an idle side stream; each call of fn queues two kernels there, longer ones each time in another order; "
+        "an idle side stream; each call of fn queues two kernels there, longer ones each time in a different order; "
         "warmup=0, repeats=4"
     )
     streams.reset()
@@ -207,8 +207,8 @@ def earlier(answer: Any, trial: Trial) -> None:
 )
 def others(answer: Any, trial: Trial) -> None:
     for before, given in (
-        (60.0, "a kernel of 60 ms is on its way on another stream when measure is called"),
-        (0.0, "each call of fn also queues a kernel of 40 ms on another stream"),
+        (60.0, "a kernel of 60 ms is on its way on a different stream when measure is called"),
+        (0.0, "each call of fn also queues a kernel of 40 ms on a different stream"),
     ):
         trial.given(f"{given}; warmup=1, repeats=3")
         streams.reset()
@@ -222,7 +222,7 @@ def others(answer: Any, trial: Trial) -> None:
 
 
 @measure.property(
-    "right, too, on a stream of another kind: a thread",
+    "right, too, on a stream of a different kind: a thread",
     asks=(KINDS, THREADS),
     after=(*VALID, own, current, warmed, earlier, others),
 )
@@ -242,7 +242,7 @@ def of_another_kind(answer: Any, trial: Trial) -> None:
         raise
     except Exception as error:
         trial.fail(
-            f"On a stream of another kind the answer raises {type(error).__name__}: {error}",
+            f"On a stream of a different kind the answer raises {type(error).__name__}: {error}",
             expected="two readings of 5 ms or more",
             got=type(error).__name__,
             observed=("raised", type(error).__name__),
@@ -251,7 +251,7 @@ def of_another_kind(answer: Any, trial: Trial) -> None:
         threads.shutdown()
     trial.true(
         len(got) == 2 and min(got) > 4.5,
-        "On a stream of another kind the readings are less than its work takes.",
+        "On a stream of a different kind the readings are less than its work takes.",
         expected="two readings of 5 ms or more",
         got=f"{[float(ms) for ms in got]}",
         observed=("short", len(got)),

@@ -107,7 +107,7 @@ def _name_of_number(value: float, calls: Sequence[float], own: Sequence[float]) 
 WORDS = {
     "nothing between": "all are next to nothing: nothing of fn stands between the two events of a call",
     "launch": "all are next to nothing, a few microseconds. That is what a launch takes, and fn only launches",
-    "wrong stream": "events were recorded, but on another stream, where nothing of fn happens",
+    "wrong stream": "events were recorded, but on a different stream, where nothing of fn happens",
     "mean": "all are the same, the mean. A list is wanted so that the median and the spread can be seen",
     "sum": "each holds the sum over all calls",
     "mean over all calls": "each is the total divided by the number of all calls, warm-up included",
@@ -117,7 +117,7 @@ WORDS = {
     "shifted": "they are those of the first calls, which were meant as the warm-up",
     "with warm-up": "the first reading also holds the warm-up, which was still on its way when the start was read",
     "with earlier work": "the first reading also holds what was queued on the stream before measure was called",
-    "work elsewhere": "they also hold work on another stream",
+    "work elsewhere": "they also hold work on a different stream",
     "whole": "they are rounded to whole numbers",
     "something else": "some are more or less than that",
 }

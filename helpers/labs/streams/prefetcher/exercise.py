@@ -180,7 +180,7 @@ def on_stream(answer: Any, trial: Trial) -> None:
     )
     trial.true(
         set(found) == {"side"},
-        "copy was called while another stream than `stream` was current, so the copies stand in that queue.",
+        "copy was called while a stream other than `stream` was current, so the copies stand in that queue.",
         expected="current stream 'side' at each call of copy",
         got=f"current stream at the calls of copy: {found}",
         observed=found,

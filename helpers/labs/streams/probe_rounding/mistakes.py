@@ -256,6 +256,18 @@ def too_small():
     return probing(ns=(16, 64, 128))
 
 
+@probe_rounding.mistake(breaks=SMALL)
+def small_ones_only(matmul: Matmul) -> str:
+    """A device that does something else below 64 rows or columns got the word for that. Perhaps a matrix with fewer columns is
+    asked, or with fewer rows: begin with 64 by 64.
+    """
+    words = set()
+    for rows in (64, 128):
+        x = filled(rows)[:, :16]
+        words |= {same(x, matmul(x, torch.eye(16))), same(x, matmul(torch.eye(rows), x))}
+    return words.pop() if len(words) == 1 else "unknown"
+
+
 @built.mistake(breaks=REACH)
 def subnormals_probed():
     """A device that sets subnormals to zero was called unknown. Perhaps the matrix held some. Whether they
@@ -309,6 +321,18 @@ def the_closest():
     roundings is always found. Every bit must agree, or it is "unknown".
     """
     return probing(judged=closest)
+
+
+@probe_rounding.variant(the_closest)
+def _(matmul: Matmul) -> str:
+    right = dict.fromkeys((*ROUNDINGS, "none"), 0)
+    for n in (64, 128):
+        x, eye = filled(n), torch.eye(n)
+        for y in (matmul(x, eye), matmul(eye, x)):
+            for mode in ROUNDINGS:
+                right[mode] += int((tf32(x, mode) == y).sum())
+            right["none"] += int((x == y).sum())
+    return max(right, key=lambda mode: right[mode])
 
 
 def rightly_counted(x: Tensor, y: Tensor) -> str:

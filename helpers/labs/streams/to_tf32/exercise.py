@@ -331,7 +331,7 @@ SPELT = (
 """Known words in a different spelling."""
 
 
-@to_tf32.property("another rounding is a ValueError", asks=WORDS, once_right=True)
+@to_tf32.property("a rounding that is none of the three is a ValueError", asks=WORDS, once_right=True)
 def other_roundings(answer: Answer, trial: Trial) -> None:
     x = torch.randn(4, generator=trial.generator)
     trial.given('rounding = "up"')
@@ -356,7 +356,7 @@ def other_roundings(answer: Answer, trial: Trial) -> None:
         trial.given(f'rounding = "up", {name}')
         trial.true(
             not _taken(answer, special, "up"),
-            "The word is none of the three, and nothing was raised. For another x it is refused.",
+            "The word is none of the three, and nothing was raised. For a different x it is refused.",
             expected="ValueError",
             got="a tensor",
             observed=("taken for", name),

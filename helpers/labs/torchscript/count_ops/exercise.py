@@ -124,9 +124,9 @@ def loops_in_loops(depth: int) -> torch.Graph:
 
 def counted(answer: Answer, trial: Trial, graph: torch.Graph, kinds: tuple[str, ...], words: str) -> None:
     """The count of each kind, against torch's own. All wrong ones are observed: one alone looks like several mistakes."""
-    wrong = []
+    wrong, before, text = [], graph.str(False), shown(graph)
     for kind in kinds:
-        trial.given(f'count_ops(graph, "{kind}"), {words}:\n{shown(graph)}')
+        trial.given(f'count_ops(graph, "{kind}"), {words}:\n{text}')
         want = len(graph.findAllNodes(kind))
         with quiet():
             got = trial.call(answer, graph, kind)
@@ -135,13 +135,14 @@ def counted(answer: Answer, trial: Trial, graph: torch.Graph, kinds: tuple[str, 
             f"Expected an int, got {type(got).__name__}.",
             expected=str(want),
             got=f"a value of type {type(got).__name__}",
-            observed=("type", type(got).__name__),
+            observed=("type", type(got).__name__, want == 0),
         )
         if got != want:
             wrong.append((kind, want, got))
     if wrong:
         kind, want, got = wrong[0]
-        trial.given(f'count_ops(graph, "{kind}"), {words}:\n{shown(graph)}')
+        changed = " The answer has changed the graph." if graph.str(False) != before else ""
+        trial.given(f'count_ops(graph, "{kind}"), {words}:\n{text}')
         with quiet():
             again = trial.call(answer, graph, kind)
         trial.true(
@@ -152,7 +153,7 @@ def counted(answer: Answer, trial: Trial, graph: torch.Graph, kinds: tuple[str, 
             observed="different when called again",
         )
         trial.fail(
-            f"Expected {want}, got {got}.",
+            f"Expected {want}, got {got}.{changed}",
             expected=str(want),
             got=str(got),
             observed=("counts", [(kind, got) for kind, _, got in wrong]),

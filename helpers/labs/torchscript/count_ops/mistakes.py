@@ -437,3 +437,15 @@ def _(graph: torch.Graph, kind: str) -> int:
     copied = graph.copy()
     torch._C._jit_pass_inline(copied)
     return walk(copied)
+
+
+@count_ops.mistake(breaks=INT)
+def none_for_zero(graph: torch.Graph, kind: str) -> Any:
+    """Where there is no node of the kind None comes back, and not 0. Perhaps a dict of counts is asked by get(kind): it is
+    get(kind, 0).
+    """
+
+    def walk(block: Any) -> int:
+        return sum((node.kind() == kind) + sum(map(walk, node.blocks())) for node in block.nodes())
+
+    return walk(graph) or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ from helpers.check.calls import calls_to
 from helpers.check.compare import difference, shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.torchscript.nest.loops import kind_of_gap
+from helpers.labs.torchscript.nest.loops import kind_of_gap, ways_missed
 from helpers.labs.torchscript.shared.quiet import new_types, quiet
 from helpers.labs.torchscript.shared.refusals import refused
 from helpers.labs.torchscript.shown import recurrent
@@ -154,12 +154,17 @@ def with_weights(model: torch.jit.ScriptModule, kind: str, trial: Trial) -> nn.M
     return plain
 
 
-def inputs(trial: Trial) -> Iterator[Case]:
-    """xs, h and words, over lengths and batch sizes."""
-    for length, batch in ((2, 4), (1, 3), (5, 2), (9, 1)):
-        xs = torch.randn(length, batch, INPUTS, generator=trial.generator)
-        h = torch.randn(batch, HIDDEN, generator=trial.generator)
-        yield xs, h, f"xs of shape {tuple(xs.shape)}, h of shape {tuple(h.shape)}"
+def inputs(trial: Trial, cell: Cell) -> list[Case]:
+    """xs, h and words, over lengths and batch sizes, in which the gate goes both ways."""
+    for scale in itertools.count(1):  # a large bias of the gate must not decide for all inputs
+        cases, seen = [], set()
+        for length, batch in ((2, 4), (1, 3), (5, 2), (9, 1)):
+            xs = scale * torch.randn(length, batch, INPUTS, generator=trial.generator)
+            h = torch.randn(batch, HIDDEN, generator=trial.generator)
+            cases.append((xs, h, f"xs of shape {tuple(xs.shape)}, h of shape {tuple(h.shape)}"))
+            seen |= ways_missed(cell, xs, h)
+        if len(seen) == 2:
+            return cases
 
 
 def gaps(
@@ -217,7 +222,8 @@ def right_results(kind: str, answer: Answer, trial: Trial) -> None:
     """Any length, any batch, with new weights."""
     model = nested(answer, kind, trial)
     plain = with_weights(model, kind, trial)
-    tell(gaps(model, plain, inputs(trial)), model, kind, trial)
+    cell = plain.loop.cell if kind == "script_in_trace" else plain.cell
+    tell(gaps(model, plain, inputs(trial, cell)), model, kind, trial)
 
 
 @nest.property(

@@ -103,3 +103,11 @@ def kind_of_gap(
 def is_far(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors differ by more than rounding."""
     return difference(one, other, rtol=1e-4, atol=1e-5) is not None
+
+
+def ways_missed(cell: Cell, xs: Tensor, h: Tensor) -> set[bool]:
+    """The ways of a frozen gate that give something else than the gate does."""
+    with torch.no_grad():
+        right = looped(cell, xs, h, lambda y, new, old: new)
+        frozen = {way: with_frozen_gate(cell, xs, h, (way,)) for way in (True, False)}
+    return {way for way, found in frozen.items() if any(map(is_far, found, right))}

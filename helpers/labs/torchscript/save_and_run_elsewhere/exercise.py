@@ -203,7 +203,7 @@ def values(answer: Any, trial: Trial) -> None:
     )
     trial.true(
         near < 1e-9,
-        "The result is not what the module computes in evaluation mode. Which mode is the saved one in?",
+        "The result is not what the module computes in evaluation mode. In which mode was the module that computed it?",
         expected=want,
         got=got,
         observed=("other values", state_of_the_file(run, want)),

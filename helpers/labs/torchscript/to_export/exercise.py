@@ -38,7 +38,7 @@ RANGES = "`range_constraints` tells these ranges (0 or 1 as the lower end is rig
 GRADIENTS = "The gradients of x and of each parameter are the same; the parameters are the program's, too."
 COND = "Branching: the graph holds one torch.cond."
 OPERATOR = "Squared: the graph holds an operator of your own, made with torch.library.custom_op."
-OPCHECK = "torch.library.opcheck accepts this operator, with a fake kernel and an autograd formula."
+OPCHECK = "torch.library.opcheck accepts this operator, as the program calls it, with a fake kernel and an autograd formula."
 
 RNG = ("torch RNG", "numpy RNG", "random RNG")  # an answer makes modules, opcheck draws
 SAID = ("FakeTensors", "Shapes", "Dtypes", "alias")  # what opcheck says of a fake kernel

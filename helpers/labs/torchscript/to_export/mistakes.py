@@ -131,7 +131,7 @@ def length_fixed():
     return but(Averaged, sizes=lambda module, dynamic: ({0: Dim("batch")},))
 
 
-@to_export.mistake(breaks=RANGES)
+@to_export.mistake(breaks=SAME)
 def table_too_short(module: nn.Module, example: Example, dynamic: tuple[int, ...]) -> ExportedProgram:
     """The range of the length ends before the table does, so that lengths are refused that the module takes. The end is
     len(module.table).
@@ -176,7 +176,7 @@ def batch_hard_wired(module: nn.Module, example: Example, dynamic: tuple[int, ..
     return exported(module, example, dynamic, repair=lambda given: SizeOfExample(given, batch))
 
 
-@built.mistake(breaks=RANGES)
+@built.mistake(breaks=SAME)
 def begin_of_the_batch_invented():
     """A batch of 2 is refused by a guard on the size, and larger ones are taken. Perhaps the Dim has a min, as the size
     of the example: the range begins at 2 by itself.

@@ -1,9 +1,11 @@
-"""A mistake in 08.ring_allreduce whose two halves are each right: they cut x at other places."""
+"""Mistakes in 08.ring_allreduce about where x is cut: two halves that cut it at other places, and an x too short to be cut."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
+import torch.distributed as dist
 from torch import Tensor
 
 from helpers.labs.allreduce.ring_allreduce.exercise import ring_allreduce
@@ -56,3 +58,25 @@ def _(x: Tensor, rank: int, world: int) -> None:
 @ring_allreduce.variant(halves_cut_differently)
 def _(x: Tensor, rank: int, world: int) -> None:
     with_first_half_cut(x, rank, world, cut_with_the_rest_last)
+
+
+@ring_allreduce.mistake(breaks=contract.UNEVEN_RING)
+def short_x_through_rank_0(x: Tensor, rank: int, world: int) -> None:
+    """Where x has fewer elements than there are ranks more travels through rank 0 than through a rank of the ring. Perhaps a short
+    x has a way of its own, through rank 0. The ring needs none: some of its chunks are empty.
+    """
+    flat = x.contiguous().view(-1)
+    if len(flat) < world:
+        received = torch.empty_like(flat)
+        for source in range(1, world) if rank == 0 else ():
+            dist.recv(received, source)
+            flat += received
+        for step in (dist.send, dist.recv) if rank else ():
+            step(flat, 0)
+        for target in range(1, world) if rank == 0 else ():
+            dist.send(flat, target)
+    else:
+        first_half(flat.tensor_split(world), rank, world)
+        second_half(flat.tensor_split(world), rank, world)
+    if not x.is_contiguous():
+        x.copy_(flat.view_as(x))

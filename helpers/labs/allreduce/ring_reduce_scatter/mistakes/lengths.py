@@ -45,12 +45,19 @@ def _(x: Tensor, rank: int, world: int) -> slice:
 @ring_reduce_scatter.mistake(breaks="Returns slice(start, stop) of that chunk in x.flatten().")
 def slice_by_one_length(x: Tensor, rank: int, world: int) -> slice:
     """The sums are right, and where the chunks differ in length a slice is not that of the own chunk. Perhaps it starts at
-    the number of the chunk times its own length. Add up the lengths of the chunks in front of it.
+    the number of the chunk times one length, its own or the longest. Add up the lengths of the chunks in front of it.
     """
     own, size = (rank + 1) % world, 0
     through_chunks(x, world, lambda chunks: first_half(chunks, rank, world))
     size = len(chunks_of(x, world)[own])
     return slice(own * size, own * size + size)
+
+
+@ring_reduce_scatter.variant(slice_by_one_length)
+def _(x: Tensor, rank: int, world: int) -> slice:
+    own, size = (rank + 1) % world, -(-x.numel() // world)
+    through_chunks(x, world, lambda chunks: first_half(chunks, rank, world))
+    return slice(own * size, min(own * size + size, x.numel()))
 
 
 @ring_reduce_scatter.mistake(breaks=contract.ANY_SHAPE)

@@ -208,6 +208,11 @@ def rounded_twice(x: Tensor, x_hat: Tensor, weight: Tensor | None, bias: Tensor 
     return x_hat.to(x.dtype), weight, bias
 
 
+layer_norm.variant(rounded_twice)(
+    rounded(lambda x, x_hat, weight, bias: (wide(x_hat.to(x.dtype)), weight, bias))
+)
+
+
 @rounding.mistake(breaks=HALF)
 def weight_in_the_type_of_x(x: Tensor, x_hat: Tensor, weight: Tensor | None, bias: Tensor | None) -> tuple:
     """Beside a float32 weight and bias the result of half types is off by more than half a step. Perhaps they are

@@ -84,13 +84,32 @@ class ManyPlainNumbers(Review):
 @bank.mistake(breaks=SET)
 class ByItsOwnFloat32(Review):
     """A `scaled` is named that keeps its promise. Perhaps what it is compared with is computed in float32, or with N - 1, the
-    default of torch.var; or the bound is narrower
-    than 0.01, or eps is outside of the root. Compute it in float64, with N.
+    default of torch.var; or the bound is much narrower than 0.01, or eps is outside of the root. Compute it in float64, with N.
     """
 
     def scaled_by_hand(self, x: Tensor) -> Tensor:
         variance = (x * x).mean(0) - x.mean(0) ** 2
         return (x - x.mean(0)) / (variance.abs() + 1e-5).sqrt()
+
+
+@bank.mistake(breaks=SET)
+class MoreDigitsThanPromised(Review):
+    """A `scaled` is named that is off by up to 0.005, and its promise is 0.01. Perhaps more digits are asked for, by the defaults
+    of torch.allclose, say.
+    """
+
+    def scaled(self, scaled: Callable[[Tensor], Tensor]) -> bool:
+        return all(self.same(scaled(x), self.scaled_by_hand(x).float(), atol=1e-3) for x in self.tables())
+
+
+@bank.mistake(breaks=NO_ERROR)
+class DifferenceOfTwoShapes(Review):
+    """An error came out where a `scaled` gives a wrong shape. Perhaps a difference was taken, or torch.allclose called, of two
+    shapes that cannot be stretched to one: compare the shapes first.
+    """
+
+    def scaled(self, scaled: Callable[[Tensor], Tensor]) -> bool:
+        return all(bool(((scaled(x) - self.scaled_by_hand(x)).abs() <= 0.01).all()) for x in self.tables())
 
 
 @bank.mistake(breaks=NAMES)
@@ -233,7 +252,7 @@ class FullBatches(Review):
 @bank.mistake(breaks=SET)
 class OrderOfTheRows(Review):
     """A `batches` that keeps its promise is named. Perhaps what comes out is compared in the order of `rows`, and the order is
-    random.
+    random. Or each call was seeded alike, and two had to differ.
     """
 
     def each_once(self, copies: Tensor, rows: Tensor) -> bool:

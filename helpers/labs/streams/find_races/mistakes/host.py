@@ -139,6 +139,21 @@ def _(program: list[Op]) -> Pairs:
     return {(index[program[i]], index[program[j]]) for i, j in races(program)}
 
 
+class ByOp(HappensBefore):
+    """Of equal Ops the last one alone is kept, as in a dict with ops as keys."""
+
+    def kernel(self, index: int, op: Op, clock: Clock) -> None:
+        super().kernel(index, op, clock)
+        for memory in op.reads | op.writes:
+            kept = self.accesses[memory][op.stream]
+            kept[:-1] = [access for access in kept[:-1] if access[2] != op]
+
+
+@find_races.variant(found_by_equality)
+def _(program: list[Op]) -> Pairs:
+    return {(program.index(program[i]), program.index(program[j])) for i, j in races(program, ByOp)}
+
+
 @find_races.mistake(breaks=SET)
 def with_itself(program: list[Op]) -> Pairs:
     """A kernel that reads and writes the same memory was reported with itself. A pair has two kernels.

@@ -524,7 +524,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
 def of_the_simulated_device_only(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
-    """A stream of another kind raises an error. Perhaps an event or a block of helpers.streams is used with it, and these
+    """A stream of a different kind raises an error. Perhaps an event or a block of helpers.streams is used with it, and these
     know the streams of the simulated device only: the stream has methods of its own.
     """
     for _ in range(warmup):
@@ -558,7 +558,7 @@ def _(fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf
 def clock_of_the_simulated_device(
     fn: Any, stream: Any, *, warmup: int, repeats: int, clock: Any = time.perf_counter
 ) -> list[float]:
-    """On a stream of another kind the readings are less than its work takes. Perhaps the clock of the simulated device
+    """On a stream of a different kind the readings are less than its work takes. Perhaps the clock of the simulated device
     is read in every case, or that device is waited for.
     """
     for _ in range(warmup):

@@ -84,6 +84,20 @@ def no_duration_no_kernel(ops: list[Op]) -> Times:
     return timeline([op for op in ops if op.kind != "kernel" or op.duration])
 
 
+def with_default(ops: list[Op], default: float) -> Times:
+    return timeline([replace(op, duration=op.duration or default) for op in ops])
+
+
+@simulate.mistake(breaks=LASTS)
+def default_for_zero(ops: list[Op]) -> Times:
+    """A kernel of 0 us takes time. Perhaps `duration or ...` gives a duration where none was said: 0 is one."""
+    return with_default(ops, 20.0)
+
+
+simulate.variant(default_for_zero)(lambda ops: with_default(ops, 1.0))
+simulate.variant(default_for_zero)(lambda ops: with_default(ops, 10.0))
+
+
 @simulate.mistake(breaks=LIST)
 def equal_kernels_share(ops: list[Op]) -> Times:
     """Kernels that are equal share one pair. Perhaps a dict is kept by Op: two launches of one kernel are equal Ops. Keep a

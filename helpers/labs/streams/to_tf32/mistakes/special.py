@@ -132,7 +132,7 @@ def sign_lost(x: Tensor, rounding: str) -> Tensor:
 @to_tf32.mistake(breaks=SUBNORMALS)
 def subnormals_flushed(x: Tensor, rounding: str) -> Tensor:
     """Numbers below 2**-126 became zero. Perhaps arithmetic did it, or an exponent of 0 was taken for zero.
-    Their pattern is rounded like every other; whether a device flushes them is another question.
+    Their pattern is rounded like every other; whether a device flushes them is a different question.
     """
     return torch.where(x.abs() < 2.0**-126, x * 0, right(x, rounding))
 

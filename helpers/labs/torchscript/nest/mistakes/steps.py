@@ -42,6 +42,15 @@ class BatchOfOne(Loop):
         return torch.stack(ys), h
 
 
+class BatchOfTwo(Loop):
+    def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        ys = torch.zeros(xs.shape[0], 2, h.shape[1])
+        for place in range(xs.shape[0]):
+            y, h = self.cell(xs[place], h)
+            ys[place] = y
+        return ys, h
+
+
 class OutputsDetached(Loop):
     def forward(self, xs: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         ys = []
@@ -73,10 +82,18 @@ def batch_of_one():
     return scripted(BatchOfOne)
 
 
+@built.mistake(breaks=ANY)
+def batch_of_two():
+    """The model raises for some batches, and is not right for others. Perhaps the size of the batch stands in it as a number, in
+    torch.zeros(length, 2, HIDDEN), say: h.shape[0] tells it.
+    """
+    return scripted(BatchOfTwo)
+
+
 @built.mistake(breaks=LEFT)
 def outputs_detached():
     """The values are right, and the gradient of h lacks a part. Perhaps ys is detached, or filled into a buffer by
-    `.detach()` or `.data`: then only the last h hands gradients back.
+    `.detach()` or `.data`: then only the last h hands gradients back. Or h is detached between the steps.
     """
     return scripted(OutputsDetached)
 
