@@ -47,6 +47,7 @@ PARTS = (
 )
 CALLED = "These parts are called, with the layer's own `activation`."
 STAY = "The arguments stay as they were, also the modes of the layers."
+ANYWHERE = torch.tensor([[0, 1, 1, 1, 0], [1, 0, 1, 0, 1], [1, 1, 1, 1, 0]], dtype=torch.bool)
 NAMES = ("self_attn", "linear1", "linear2", "norm1", "norm2", "dropout", "dropout1", "dropout2")
 
 
@@ -113,9 +114,14 @@ def nobody_looks(answer: Answer, trial: Trial) -> None:
     for count in (1, 2):
         layers = [layer(trial, norm_first=bool(each)) for each in range(count)]
         trial.given(
-            f"{count} layer{'s' * (count > 1)}, in eval; 5, 3 and 1 of 5 positions are real, and compared"
+            f"{count} layer{'s' * (count > 1)}, in eval; x of shape (3, 5, 6); 5, 3 and 1 of 5 positions are real, and "
+            "compared"
         )
         compared(answer, trial, x, layers, padding_of(5, 5, 3, 1), only_real=True)
+    trial.given(
+        "the same two layers; x of shape (3, 5, 6); real, and compared, are 0 and 4, 1 and 3, and the last of 5 positions"
+    )
+    compared(answer, trial, x, layers, ANYWHERE, only_real=True)
 
 
 @encode.property(
@@ -134,6 +140,8 @@ def zero_at_padding(answer: Answer, trial: Trial) -> None:
                 f"{'with' if gradients else 'without'} gradients; 5, 3 and 1 of 5 positions are real"
             )
             compared(answer, trial, x, layers, padding_of(5, 5, 3, 1), gradients=gradients)
+    trial.given("two layers in training; real are 0 and 4, 1 and 3, and the last of 5 positions")
+    compared(answer, trial, x, layers, ANYWHERE)
     trial.given("two layers in training; the second sample is padding throughout")
     compared(answer, trial, x, layers, padding_of(5, 5, 0, 2))
 
@@ -220,8 +228,8 @@ def gradients(answer: Answer, trial: Trial) -> None:
     ]
     trial.true(
         not wrong,
-        f"The gradient of {' and '.join(name for name, _ in wrong[:3])} is wrong: "
-        f"{', '.join(state for _, state in wrong[:3])}.",
+        f"Gradients are not torch's: {', '.join(f'{name} ({state})' for name, state in wrong[:3])}"
+        f"{' and more' * (len(wrong) > 3)}.",
         expected="the gradients that come through torch's layers",
         got=f"{len(wrong)} of {len(leaves)} gradients wrong",
         observed=wrong,
