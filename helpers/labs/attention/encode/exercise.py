@@ -236,6 +236,35 @@ def gradients(answer: Answer, trial: Trial) -> None:
     )
 
 
+@encode.property(
+    "no gradient becomes NaN where a sample is padding throughout",
+    asks="No gradient becomes NaN, also where a sample is padding throughout.",
+    once_right=True,
+)
+def no_nan(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 3, 5).requires_grad_()
+    one = layer(trial, dropout=0.0).train()
+    trial.given(
+        "one layer in training; the second of 3 samples is padding throughout; the loss reads the first"
+    )
+    got = trial.call(answer, x, [one], padding_of(5, 5, 0, 2))
+    leaves = {"x": x, **dict(one.named_parameters())}
+    slopes = torch.autograd.grad(got[0].sum(), [*leaves.values()], allow_unused=True)
+    bad = [
+        name
+        for name, slope in zip(leaves, slopes, strict=True)
+        if slope is not None and not slope.isfinite().all()
+    ]
+    trial.true(
+        not bad,
+        f"NaN is in the gradients of {', '.join(bad[:3])}{' and more' * (len(bad) > 3)}, though the loss does not depend "
+        "on the sample that is padding throughout.",
+        expected="finite gradients: 0 for what the loss does not depend on",
+        got=f"{len(bad)} of {len(leaves)} gradients with NaN",
+        observed=("NaN in", sorted(bad)),
+    )
+
+
 def what_is_wrong(slope: Tensor | None, right: Tensor) -> str:
     if slope is None:
         return "None"

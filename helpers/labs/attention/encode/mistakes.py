@@ -576,3 +576,24 @@ def detached_between_layers(x: Tensor, layers: Iterable[Layer], padding: Tensor 
     for layer in layers:
         x = encoded(x.detach(), [layer], padding)
     return x
+
+
+@encode.mistake(breaks="No gradient becomes NaN, also where a sample is padding throughout.")
+def weights_wanted(*args: Any) -> Tensor:
+    """A sample that is padding throughout makes gradients of the layer NaN. Perhaps `self_attn` makes the weights, as it does
+    unless need_weights=False: then a plain softmax runs, 0 / 0 in such a sample, and 0 times NaN is NaN on the way back.
+    """
+
+    def wanted(z: Tensor, layer: Layer, padding: Tensor | None) -> Tensor:
+        return layer.dropout1(layer.self_attn(z, z, z, key_padding_mask=padding)[0])
+
+    return encoded(*args, attend=wanted)
+
+
+@encode.variant(weights_wanted)
+def _(*args: Any) -> Tensor:
+    def cleared(z: Tensor, layer: Layer, padding: Tensor | None) -> Tensor:
+        attended, _ = layer.self_attn(z, z, z, key_padding_mask=padding, average_attn_weights=False)
+        return layer.dropout1(attended.nan_to_num())
+
+    return encoded(*args, attend=cleared)

@@ -11,7 +11,10 @@ from torch import Tensor, nn
 from helpers.labs.attention.multi_head.exercise import multi_head
 from helpers.labs.attention.multi_head.right import attention, score, split
 
-OWN = "It calls no attention of torch's, neither the module nor a function of `torch.nn.functional`."
+OWN = (
+    "It calls no attention of torch's: not `nn.MultiheadAttention`, not its func"
+    "tion in `torch.nn.functional`, not `F.scaled_dot_product_attention`."
+)
 AS_TORCH = "Self-attention with several heads, as `nn.MultiheadAttention(E, heads, batch_first=True)` has it."
 SHAPE = "Shape (B, T, E), dtype of x."
 SLICE = "Head h has the features h * D to (h + 1) * D - 1 of queries, keys and values, with D = E / H"
