@@ -92,7 +92,9 @@ def own_work(answer: Answer, trial: Trial) -> None:
     require_own_work(trial, each)
 
 
-@grouped.property("as many heads of keys as of queries: ordinary attention", asks=(TITLE, SHAPE, SCALE))
+@grouped.property(
+    "as many heads of keys as of queries: ordinary attention", asks=(TITLE, GROUP, SCALE, SHAPE)
+)
 def plain_heads(answer: Answer, trial: Trial) -> None:
     for sizes in PLAIN:
         compared(answer, trial, sizes, gaps=False)
