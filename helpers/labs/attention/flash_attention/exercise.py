@@ -348,20 +348,30 @@ def kept(answer: Answer, trial: Trial) -> None:
         )
         known = {each.untyped_storage()._cdata for each in (q, k, v, output)}
         saved = {each.untyped_storage()._cdata: each for each in node.saved_tensors if each is not None}
-        more = [
-            each.untyped_storage().nbytes() // each.element_size()
-            for at, each in saved.items()
-            if at not in known
-        ]
-        numbers, limit = max(sum(more), living.numbers(output)), 2 * batch * heads * queries
+        more = [each for at, each in saved.items() if at not in known]
+        of_saved = sum(each.untyped_storage().nbytes() // each.element_size() for each in more)
+        numbers, limit = max(of_saved, living.numbers(output)), 2 * batch * heads * queries
         each_query = numbers / (batch * heads * queries)
         trial.true(
             numbers <= limit,
             f"Beside q, k, v and the result, {numbers} numbers are kept for backward, {each_query:.3g} for each query.",
             expected=f"at most {limit} numbers, 2 for each query",
-            got=f"{numbers} numbers, those of tensors that live on after forward among them",
-            observed=("kept", round(each_query, 2), gaps),
+            got=f"saved beside them: {', '.join(str(tuple(each.shape)) for each in more) or 'nothing'}"
+            + (f"; kept elsewhere: {numbers - of_saved} numbers" if numbers > of_saved else ""),
+            observed=(
+                "kept",
+                _what(more, q, k, output) if numbers == of_saved else "elsewhere",
+                each_query == 3,
+            ),
         )
+
+
+def _what(more: list[Tensor], q: Tensor, k: Tensor, output: Tensor) -> str:
+    """What is saved beside q, k, v and the result."""
+    shapes = [each.shape for each in more]
+    if any(each.shape == output.shape and torch.equal(each.detach(), output.detach()) for each in more):
+        return "the result once more"
+    return "of the shape of q or k" if q.shape in shapes or k.shape in shapes else "for each query"
 
 
 @flash_attention.property("neither forward nor backward makes a tensor that is too large", asks=LIMIT)
