@@ -140,7 +140,7 @@ def any_size(answer: Answer, trial: Trial) -> None:
 
 @attend_blockwise.property(
     "float16 and bfloat16: computed in float32, and rounded once",
-    asks="Sums and exponents are float64 with float64 and else float32: the result is rounded to the dtype of q once.",
+    asks="Sums and exponents are float32 or wider, with float64 they are float64; the result is rounded to the dtype of q once.",
 )
 def half(answer: Answer, trial: Trial) -> None:
     sizes = 2, 3, 7, 20, 6, 6

@@ -12,7 +12,7 @@ from torch import Tensor
 from helpers.labs.attention.attend_blockwise.exercise import FORMULA, LIMIT, attend_blockwise
 from helpers.labs.attention.attend_blockwise.right import State, all_at_once, attend, blocks, of_query
 
-HALF = "Sums and exponents are float64 with float64 and else float32: the result is rounded to the dtype of q once."
+HALF = "Sums and exponents are float32 or wider, with float64 they are float64; the result is rounded to the dtype of q once."
 ONCE = "Each block of keys is used once: one product with q gives its scores, one with its values the sum."
 GROWS = "The memory in use at one time does not grow with Lk."
 ALONE = "The arguments stay as they were."
