@@ -9,10 +9,10 @@ from torch import nn
 
 
 def written_out(x, layers, padding=None):
-    """No functions inside; weights asked for; padding by where."""
+    """No functions inside; padding by where."""
     for layer in layers:
         z = layer.norm1(x) if layer.norm_first else x
-        attended, _ = layer.self_attn(query=z, key=z, value=z, key_padding_mask=padding)
+        attended, _ = layer.self_attn(query=z, key=z, value=z, key_padding_mask=padding, need_weights=False)
         x = x + layer.dropout1(attended)
         if not layer.norm_first:
             x = layer.norm1(x)

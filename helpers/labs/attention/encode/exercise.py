@@ -47,6 +47,7 @@ PARTS = (
 )
 CALLED = "These parts are called, with the layer's own `activation`."
 STAY = "The arguments stay as they were, also the modes of the layers."
+ANYWHERE = torch.tensor([[0, 1, 1, 1, 0], [1, 0, 1, 0, 1], [1, 1, 1, 1, 0]], dtype=torch.bool)
 NAMES = ("self_attn", "linear1", "linear2", "norm1", "norm2", "dropout", "dropout1", "dropout2")
 
 
@@ -113,9 +114,14 @@ def nobody_looks(answer: Answer, trial: Trial) -> None:
     for count in (1, 2):
         layers = [layer(trial, norm_first=bool(each)) for each in range(count)]
         trial.given(
-            f"{count} layer{'s' * (count > 1)}, in eval; 5, 3 and 1 of 5 positions are real, and compared"
+            f"{count} layer{'s' * (count > 1)}, in eval; x of shape (3, 5, 6); 5, 3 and 1 of 5 positions are real, and "
+            "compared"
         )
         compared(answer, trial, x, layers, padding_of(5, 5, 3, 1), only_real=True)
+    trial.given(
+        "the same two layers; x of shape (3, 5, 6); real, and compared, are 0 and 4, 1 and 3, and the last of 5 positions"
+    )
+    compared(answer, trial, x, layers, ANYWHERE, only_real=True)
 
 
 @encode.property(
@@ -134,6 +140,8 @@ def zero_at_padding(answer: Answer, trial: Trial) -> None:
                 f"{'with' if gradients else 'without'} gradients; 5, 3 and 1 of 5 positions are real"
             )
             compared(answer, trial, x, layers, padding_of(5, 5, 3, 1), gradients=gradients)
+    trial.given("two layers in training; real are 0 and 4, 1 and 3, and the last of 5 positions")
+    compared(answer, trial, x, layers, ANYWHERE)
     trial.given("two layers in training; the second sample is padding throughout")
     compared(answer, trial, x, layers, padding_of(5, 5, 0, 2))
 
@@ -220,11 +228,40 @@ def gradients(answer: Answer, trial: Trial) -> None:
     ]
     trial.true(
         not wrong,
-        f"The gradient of {' and '.join(name for name, _ in wrong[:3])} is wrong: "
-        f"{', '.join(state for _, state in wrong[:3])}.",
+        f"Gradients are not torch's: {', '.join(f'{name} ({state})' for name, state in wrong[:3])}"
+        f"{' and more' * (len(wrong) > 3)}.",
         expected="the gradients that come through torch's layers",
         got=f"{len(wrong)} of {len(leaves)} gradients wrong",
         observed=wrong,
+    )
+
+
+@encode.property(
+    "no gradient becomes NaN where a sample is padding throughout",
+    asks="No gradient becomes NaN, also where a sample is padding throughout.",
+    once_right=True,
+)
+def no_nan(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 3, 5).requires_grad_()
+    one = layer(trial, dropout=0.0).train()
+    trial.given(
+        "one layer in training; the second of 3 samples is padding throughout; the loss reads the first"
+    )
+    got = trial.call(answer, x, [one], padding_of(5, 5, 0, 2))
+    leaves = {"x": x, **dict(one.named_parameters())}
+    slopes = torch.autograd.grad(got[0].sum(), [*leaves.values()], allow_unused=True)
+    bad = [
+        name
+        for name, slope in zip(leaves, slopes, strict=True)
+        if slope is not None and not slope.isfinite().all()
+    ]
+    trial.true(
+        not bad,
+        f"NaN is in the gradients of {', '.join(bad[:3])}{' and more' * (len(bad) > 3)}, though the loss does not depend "
+        "on the sample that is padding throughout.",
+        expected="finite gradients: 0 for what the loss does not depend on",
+        got=f"{len(bad)} of {len(leaves)} gradients with NaN",
+        observed=("NaN in", sorted(bad)),
     )
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.check.trial import Trial
+from helpers.labs.attention.shared.arguments import call_with
 
 Answer = Any
 Layer = nn.TransformerEncoderLayer
@@ -48,6 +49,10 @@ def torchs_own(x: Tensor, layers: Iterable[Layer], padding: Tensor | None = None
         return x if padding is None else x.masked_fill(padding[:, :, None], 0.0)
 
 
+def described(tensor: Tensor) -> tuple[Any, ...]:
+    return tensor.shape, tensor.dtype, tensor.requires_grad
+
+
 def compared(
     answer: Answer,
     trial: Trial,
@@ -62,21 +67,20 @@ def compared(
     """Wrong if the result is not that of torch's layers.
 
     given: what stands for the layers in the call, a generator; the list itself unless given.
-    only_real: padding is left out of the comparison.
+    only_real: what stands at padding is taken as right.
     """
     trial.arguments_stay("The arguments stay as they were, also the modes of the layers.")
     want = torchs_own(
         x, layers, padding
     )  # before the call, which may change a mode: a property of its own says so
     modes = [(module, module.training) for each in layers for module in each.modules()]
+    named = {"x": x, "layers": list(layers) if given is None else given}
     with torch.set_grad_enabled(gradients):
-        call = (x, list(layers) if given is None else given)
-        got = trial.call(answer, *call) if padding is None else trial.call(answer, *call, padding)
+        got = call_with(trial, answer, **named, **({} if padding is None else {"padding": padding}))
     for module, training in modes:
         module.training = training
     want = want if gradients else want.detach()
-    if only_real and type(got) is Tensor and got.shape == want.shape:
-        real = ~padding
-        got, want = got[real], want[real]
+    if only_real and type(got) is Tensor and described(got) == described(want):
+        got = torch.where(padding[:, :, None], want, got)
     near = None if x.dtype == torch.float64 else 1e-4
     trial.equal(got, want, rtol=near, atol=near)

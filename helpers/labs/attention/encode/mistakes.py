@@ -172,6 +172,11 @@ def pair_taken_for_the_result(*args: Any) -> Tensor:
     return encoded(*args, attend=lambda z, layer, padding: layer.dropout1(layer.self_attn(z, z, z)))
 
 
+@encode.variant(pair_taken_for_the_result)
+def _(*args: Any) -> Tensor:
+    return encoded(*args, attend=lambda z, layer, padding: layer.self_attn(z, z, z))
+
+
 @encode.mistake(breaks=ATTENTION)
 def time_first(*args: Any) -> Tensor:
     """A position looks at the other samples of the batch: x was transposed for `self_attn`, whose layer has batch_first=True."""
@@ -185,7 +190,7 @@ def time_first(*args: Any) -> Tensor:
 
 @encode.mistake(breaks=STACK)
 def dropout_in_eval(*args: Any) -> Tensor:
-    """Numbers were drawn in eval: F.dropout is on unless it is told `training=self.training`."""
+    """Numbers were drawn in eval. Perhaps by F.dropout, which is on unless it is told otherwise: the layer has its own dropouts."""
     return encoded(
         *args,
         forward=lambda z, layer: layer.dropout2(
@@ -196,7 +201,7 @@ def dropout_in_eval(*args: Any) -> Tensor:
 
 @encode.mistake(breaks=STAY)
 def added_in_place(*args: Any) -> Tensor:
-    """An argument was edited: `x +=` adds to the tensor of the caller."""
+    """x was edited in place. Perhaps by `x +=`, which adds to the tensor of the caller."""
 
     def in_place(x: Tensor, layer: Layer, attention: Sublayer, forward: Sublayer) -> Tensor:
         x += attention(x).detach()
@@ -278,7 +283,7 @@ def last_layer_first(x: Tensor, layers: Iterable[Layer], padding: Tensor | None 
 
 @encode.mistake(breaks=CALLED)
 def always_relu(*args: Any) -> Tensor:
-    """With activation="gelu" the result is that of relu: relu is written out. The layer knows its own `activation`."""
+    """With activation="gelu" the result is that of relu. Perhaps relu is written out: the layer knows its own `activation`."""
     return encoded(
         *args,
         forward=lambda z, layer: layer.dropout2(layer.linear2(layer.dropout(F.relu(layer.linear1(z))))),
@@ -311,7 +316,7 @@ def layers_read_twice(x: Tensor, layers: Iterable[Layer], padding: Tensor | None
 
 @encode.mistake(breaks=NOBODY)
 def padding_forgotten(*args: Any) -> Tensor:
-    """Real positions look at padding: `self_attn` was not told of it."""
+    """Real positions look at padding as at any other. Perhaps `self_attn` was not told of it."""
     return encoded(*args, attend=lambda z, layer, padding: attend(z, layer, None))
 
 
@@ -340,6 +345,24 @@ def zeros_for_a_mask(x: Tensor, layers: Iterable[Layer], padding: Tensor | None 
     if padding is not None:
         x = x.masked_fill(padding[:, :, None], 0.0)
     return encoded(x, layers, padding, attend=lambda z, layer, padding: attend(z, layer, None))
+
+
+@encode.mistake(breaks=STAY)
+def padding_zeroed_in_place(x: Tensor, layers: Iterable[Layer], padding: Tensor | None = None) -> Tensor:
+    """x was edited in place, and it belongs to the caller. Perhaps it was set to 0 at padding: masked_fill gives a new tensor."""
+    if padding is not None:
+        x[padding] = 0.0
+    return encoded(x, layers, padding)
+
+
+@encode.mistake(breaks=NOBODY)
+def padding_at_the_end(x: Tensor, layers: Iterable[Layer], padding: Tensor | None = None) -> Tensor:
+    """The result is wrong where padding stands before a real position. Perhaps only the number of real positions was taken from
+    `padding`, as if it always came at the end.
+    """
+    if padding is not None:
+        padding = torch.arange(x.shape[1]) >= (~padding).sum(1, keepdim=True)
+    return encoded(x, layers, padding)
 
 
 @encode.mistake(breaks=NOBODY)
@@ -385,8 +408,8 @@ def zero_at_the_real(*args: Any) -> Tensor:
 
 @encode.mistake(breaks=ZERO)
 def nan_times_zero(*args: Any) -> Tensor:
-    """A sample that is padding throughout gives NaN: with weights asked for, `self_attn` gives NaN where nobody may be looked at,
-    and NaN * 0 is NaN. `masked_fill` gives 0; need_weights=False avoids the NaN.
+    """A sample that is padding throughout gives NaN. Perhaps `self_attn` was asked for its weights: then it gives NaN where nobody may
+    be looked at, and NaN * 0 is NaN. `masked_fill` gives 0; need_weights=False avoids the NaN.
     """
     return encoded(
         *args,
@@ -475,6 +498,20 @@ def no_dropout_after_forward(*args: Any) -> Tensor:
 
 
 @encode.mistake(breaks=CALLED)
+def no_dropout_after_either(*args: Any) -> Tensor:
+    """In eval all is right, and dropout1 and dropout2 are never called: what attention and forward give is not dropped in training."""
+
+    def attend(z: Tensor, layer: Layer, padding: Tensor | None) -> Tensor:
+        return layer.self_attn(z, z, z, key_padding_mask=padding, need_weights=False)[0]
+
+    return encoded(
+        *args,
+        attend=attend,
+        forward=lambda z, layer: layer.linear2(layer.dropout(layer.activation(layer.linear1(z)))),
+    )
+
+
+@encode.mistake(breaks=CALLED)
 def no_dropout_at_all(*args: Any) -> Tensor:
     """In eval all is right, and no dropout is ever called: the model trains without."""
 
@@ -539,3 +576,24 @@ def detached_between_layers(x: Tensor, layers: Iterable[Layer], padding: Tensor 
     for layer in layers:
         x = encoded(x.detach(), [layer], padding)
     return x
+
+
+@encode.mistake(breaks="No gradient becomes NaN, also where a sample is padding throughout.")
+def weights_wanted(*args: Any) -> Tensor:
+    """A sample that is padding throughout makes gradients of the layer NaN. Perhaps `self_attn` makes the weights, as it does
+    unless need_weights=False: then a plain softmax runs, 0 / 0 in such a sample, and 0 times NaN is NaN on the way back.
+    """
+
+    def wanted(z: Tensor, layer: Layer, padding: Tensor | None) -> Tensor:
+        return layer.dropout1(layer.self_attn(z, z, z, key_padding_mask=padding)[0])
+
+    return encoded(*args, attend=wanted)
+
+
+@encode.variant(weights_wanted)
+def _(*args: Any) -> Tensor:
+    def cleared(z: Tensor, layer: Layer, padding: Tensor | None) -> Tensor:
+        attended, _ = layer.self_attn(z, z, z, key_padding_mask=padding, average_attn_weights=False)
+        return layer.dropout1(attended.nan_to_num())
+
+    return encoded(*args, attend=cleared)

@@ -8,7 +8,7 @@ import torch
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.attention.generate.inputs import Model, model_of, prompt_of, right
+from helpers.labs.attention.generate.inputs import Interrupted, Model, model_of, prompt_of, right
 
 generate = Exercise(
     "13.generate",
@@ -59,9 +59,9 @@ def sees_each_once(answer: Any, trial: Trial) -> None:
     sizes = model.notes.sizes()
     trial.true(
         sizes[:5] == [4, 1, 1, 1, 1],
-        f"The model was given {_rows(sizes)} rows, call by call. With caches it needs 4, then 1 each time.",
+        f"The model was given {_listed(sizes)} rows, call by call. With caches it needs 4, then 1 each time.",
         expected="4, 1, 1, 1 and 1 rows",
-        got=f"{_rows(sizes)} rows",
+        got=f"{_listed(sizes)} rows",
         observed=sizes,
     )
     shown = torch.cat([each.rows for each in model.notes.calls[:5]], dim=1)
@@ -79,9 +79,9 @@ def calls_it_n_times(answer: Any, trial: Trial) -> None:
         calls = len(model.notes.calls)
         trial.true(
             calls == n,
-            f"For n = {n}, the model was called {calls} times.",
-            expected=f"{n} calls",
-            got=f"{calls} calls",
+            f"For n = {n}, the model was called {_times(calls)}.",
+            expected=_times(n),
+            got=_times(calls),
             observed=(n, calls),
         )
         right(trial, got, model, prompt, n)
@@ -93,20 +93,20 @@ def calls_it_n_times(answer: Any, trial: Trial) -> None:
 )
 def makes_caches(answer: Any, trial: Trial) -> None:
     model = model_of(trial, frozen=True)
-    for batch, length, n in ((2, 4, 5), (2, 3, 1), (5, 4, 2)):
+    for batch, length, n in ((2, 4, 5), (2, 4, 5), (2, 3, 1), (5, 4, 2)):
         before = len(model.notes.made)
         prompt = prompt_of(trial, batch, length, 3)
         trial.given(
-            f"a model that has generated {'twice' if before > 1 else 'once' if before else 'nothing'} before, a prompt of "
-            f"shape ({batch}, {length}, 3), n = {n}"
+            f"a model that has generated {_times(before)} before, a prompt of shape "
+            f" ({batch}, {length}, 3), n = {n}"
         )
         got = trial.call(answer, model, prompt, n)
         made = model.notes.made[before:]
         trial.true(
             len(made) == 1,
-            f"model.caches was called {len(made)} times.",
-            expected=f"one call, model.caches({batch}, {length + n - 1})",
-            got=f"{len(made)} calls",
+            f"model.caches was called {_times(len(made))}.",
+            expected=f"once, model.caches({batch}, {length + n - 1})",
+            got=_times(len(made)),
             observed=("times", len(made), before),
         )
         trial.true(
@@ -135,7 +135,7 @@ def runs_in_eval(answer: Any, trial: Trial) -> None:
         _every_call(
             trial,
             [each.training for each in model.notes.calls],
-            "modules in training mode",
+            "found modules in training mode",
             "eval mode in all of them: `model.eval()`",
         )
         right(trial, got, model, prompt, 3)
@@ -149,7 +149,7 @@ def makes_no_graph(answer: Any, trial: Trial) -> None:
     _every_call(
         trial,
         [["a graph"] if each.graph else [] for each in model.notes.calls],
-        "a graph",
+        "made a graph",
         "no graph: `torch.no_grad()` around all calls",
     )
     trial.true(
@@ -162,12 +162,12 @@ def makes_no_graph(answer: Any, trial: Trial) -> None:
 
 
 def _every_call(trial: Trial, found: list[list[str]], what: str, expected: str) -> None:
-    """Wrong if a call of the model found anything."""
+    """Wrong if a call of the model found anything. what: "made a graph", say."""
     bad = [place for place, each in enumerate(found) if each]
     first = found[bad[0]] if bad else []
     trial.true(
         not bad,
-        f"Of {len(found)} calls of the model, {len(bad)} found {what}: call {bad[0] + 1 if bad else 0}: {', '.join(first)}.",
+        f"Of {len(found)} calls of the model, {_listed([place + 1 for place in bad])} {what}.",
         expected=expected,
         got=", ".join(first),
         observed=(what, found),
@@ -204,7 +204,7 @@ def _same_modes(trial: Trial, model: Model, before: list[bool], case: str) -> No
     changed = [names[at] for at in range(len(names)) if after[at] != before[at]]
     trial.true(
         not changed,
-        f"Afterwards the mode of {', '.join(changed)} is a different one.",
+        f"Afterwards the mode of {', '.join(changed)} is not what it was.",
         expected="each module in the mode in which it was",
         got=f"training: {sum(after)} of {len(after)} modules, before: {sum(before)}",
         observed=(case, after),
@@ -224,29 +224,31 @@ def restores_modes(answer: Any, trial: Trial) -> None:
 
 @generate.property("also when the model raises", asks=AFTERWARDS)
 def restores_after_an_error(answer: Any, trial: Trial) -> None:
-    for case, mix in MIXES.items():
-        for call in (0, 2):
-            model = model_of(trial, raises_at=call)
+    errors: tuple[tuple[int, type[BaseException]], ...] = (
+        (0, ArithmeticError),
+        (2, ArithmeticError),
+        (1, Interrupted),
+    )
+    for call, error in errors:
+        for case, mix in MIXES.items():
+            model = model_of(trial, raises_at=call, error=error)
             before = _mixed(model, mix)
-            trial.given(
-                f"{case}; call {call + 1} of it raises ArithmeticError; a prompt of shape (2, 4, 3), n = 4"
-            )
+            name = error.__name__ if issubclass(error, Exception) else "an error that is no Exception"
+            trial.given(f"{case}; call {call + 1} of it raises {name}; a prompt of shape (2, 4, 3), n = 4")
             try:
                 answer(model, prompt_of(trial, 2, 4, 3), 4)
                 raised = "nothing"
-            except ArithmeticError:
-                raised = "ArithmeticError"
             except NotImplementedError:
                 raise
-            except Exception as error:
-                raised = type(error).__name__
+            except (Exception, Interrupted) as found:
+                raised = name if type(found) is error else type(found).__name__
             _same_modes(trial, model, before, f"{case}, call {call}")
             trial.true(
-                raised == "ArithmeticError",
-                f"The model raised ArithmeticError, and {raised} comes out of generate.",
+                raised == name,
+                f"The model raised {name}, and {raised} comes out of generate.",
                 expected="the error of the model",
                 got=raised,
-                observed=("comes out", raised),
+                observed=("comes out", name, raised),
             )
             trial.true(
                 torch.is_grad_enabled(),
@@ -301,7 +303,7 @@ def any_shape(answer: Any, trial: Trial) -> None:
 def leaves_the_model(answer: Any, trial: Trial) -> None:
     model, prompt = model_of(trial), prompt_of(trial, 2, 4, 3)
     model.other.register_buffer("scale", torch.ones(2))
-    weight, had = model.weight.detach().clone(), _attributes(model)
+    state, had = {name: each.clone() for name, each in model.state_dict().items()}, _attributes(model)
     trial.given("a model whose weights require grad, a prompt of shape (2, 4, 3), n = 3")
     answer(model, prompt, 3)
     trial.true(
@@ -312,8 +314,9 @@ def leaves_the_model(answer: Any, trial: Trial) -> None:
         observed="requires_grad",
     )
     trial.true(
-        torch.equal(model.weight, weight) and model.weight.grad is None,
-        "The weights of the model, or their gradients, have changed.",
+        model.weight.grad is None
+        and all(torch.equal(each, state[name]) for name, each in model.state_dict().items() if name in state),
+        "The weights or buffers of the model, or their gradients, have changed.",
         expected="the model as it was",
         observed="weights",
     )
@@ -340,6 +343,10 @@ def _attributes(model: Model) -> set[str]:
     }
 
 
-def _rows(sizes: list[int]) -> str:
-    *others, last = map(str, sizes or [0])
+def _times(number: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _listed(numbers: list[int]) -> str:
+    *others, last = map(str, numbers or [0])
     return f"{', '.join(others)} and {last}" if others else last

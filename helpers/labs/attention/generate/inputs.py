@@ -12,23 +12,25 @@ from helpers.check.compare import difference
 from helpers.check.trial import Trial
 
 
+class Interrupted(BaseException):
+    """As KeyboardInterrupt: no Exception, and what ends a generation that takes too long."""
+
+
 class Caches:
-    """All rows that one generation has shown to the model."""
+    """What all rows so far, in their order, have left; None before the first."""
 
     def __init__(self) -> None:
-        self.rows: list[Tensor] = []
+        self.state: Tensor | None = None
 
 
 @dataclass
 class Seen:
     """One call of the model.
 
-    rows: what it was given. caches: which ones, by their number. training: the names of the modules in training mode.
-    graph: whether autograd recorded.
+    rows: what it was given. training: the names of the modules in training mode. graph: whether autograd recorded.
     """
 
     rows: Tensor
-    caches: int
     training: list[str]
     graph: bool
 
@@ -37,7 +39,6 @@ class Seen:
 class Notes:
     calls: list[Seen] = field(default_factory=list)
     made: list[tuple[Any, Any]] = field(default_factory=list)
-    caches: list[Caches] = field(default_factory=list)
 
     def sizes(self) -> list[int]:
         return [each.rows.shape[1] if each.rows.dim() == 3 else -1 for each in self.calls]
@@ -53,41 +54,38 @@ class Disturbed(nn.Module):
 class Model(nn.Module):
     """Each row that it gives depends on all rows so far, and on their order.
 
-    raises_at: the call that raises ArithmeticError, counted from 0.
+    raises_at: the call that raises `error`, counted from 0.
     """
 
-    def __init__(self, weight: Tensor, raises_at: int | None = None) -> None:
+    def __init__(
+        self, weight: Tensor, raises_at: int | None = None, error: type[BaseException] = ArithmeticError
+    ) -> None:
         super().__init__()
         self.weight = nn.Parameter(weight)
         self.noise = nn.Sequential(Disturbed(), nn.Sequential(Disturbed()))
         self.other = Disturbed()
-        self.notes, self.raises_at = Notes(), raises_at
+        self.notes, self.raises_at, self.error = Notes(), raises_at, error
 
     def caches(self, batch: int, length: int) -> Caches:
         self.notes.made.append((batch, length))
-        self.notes.caches.append(Caches())
-        return self.notes.caches[-1]
+        return Caches()
 
     def forward(self, rows: Tensor, caches: Caches) -> Tensor:
         if not isinstance(caches, Caches):
             raise TypeError(f"caches: what model.caches(batch, length) gives, not {type(caches).__name__}")
         training = [name or "model" for name, module in self.named_modules() if module.training]
         result = self.next_rows(rows, caches)
-        self.notes.calls.append(
-            Seen(rows.detach().clone(), self.notes.caches.index(caches), training, result.requires_grad)
-        )
+        self.notes.calls.append(Seen(rows.detach().clone(), training, result.requires_grad))
         if self.raises_at == len(self.notes.calls) - 1:
-            raise ArithmeticError("this model fails here, as the check wants it")
+            raise self.error("this model fails here, as the check wants it")
         return result
 
     def next_rows(self, rows: Tensor, caches: Caches) -> Tensor:
         made = []
         for row in rows.unbind(1):
-            caches.rows.append(row)
-            state = torch.zeros_like(row)
-            for each in caches.rows:
-                state = (state / 2 + each @ self.weight).tanh()
-            made.append(self.other(self.noise(state)))
+            before = torch.zeros_like(row) if caches.state is None else caches.state
+            caches.state = (before / 2 + row @ self.weight).tanh()
+            made.append(self.other(self.noise(caches.state)))
         return torch.stack(made, 1)
 
 
@@ -98,10 +96,11 @@ def model_of(
     dtype: torch.dtype = torch.float32,
     frozen: bool = False,
     raises_at: int | None = None,
+    error: type[BaseException] = ArithmeticError,
 ) -> Model:
     """In training mode. frozen: in eval mode, and no weight requires grad."""
     weight = torch.randn(features, features, generator=trial.generator, dtype=torch.float64)
-    model = Model(weight.to(dtype), raises_at)
+    model = Model(weight.to(dtype), raises_at, error)
     return model.eval().requires_grad_(False) if frozen else model
 
 

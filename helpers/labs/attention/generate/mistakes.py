@@ -246,14 +246,29 @@ def batch_and_length_swapped(model: Any, prompt: Tensor, n: int) -> Tensor:
 
 @loops.mistake(breaks=CACHES)
 def caches_kept_for_later(model: Any, prompt: Tensor, n: int) -> Tensor:
-    """The second call of generate makes no caches: those of the first were kept, and hold its rows. A second text would go on from the
-    first.
+    """A later call of generate makes no caches. Perhaps those of an earlier one were kept, for the model or for the size: they hold
+    its rows, and the new text goes on from the old one.
     """
     if not hasattr(model, "kept"):
         model.kept = model.caches(prompt.shape[0], prompt.shape[1] + n - 1)
     rows = [prompt]
     for _ in range(n):
         rows.append(model(rows[-1], model.kept)[:, -1:])
+    return torch.cat(rows, dim=1)
+
+
+KEPT: dict[tuple[Any, ...], Any] = {}
+
+
+@loops.variant(caches_kept_for_later)
+def _(model: Any, prompt: Tensor, n: int) -> Tensor:
+    size = model.weight, prompt.shape[0], prompt.shape[1] + n - 1
+    if size not in KEPT:
+        KEPT.clear()
+        KEPT[size] = model.caches(*size[1:])
+    rows = [prompt]
+    for _ in range(n):
+        rows.append(model(rows[-1], KEPT[size])[:, -1:])
     return torch.cat(rows, dim=1)
 
 
@@ -310,9 +325,7 @@ def eval_after_the_prompt(model: Any, prompt: Tensor, n: int) -> Tensor:
 
 @generate.mistake(breaks=RUNS)
 def with_a_graph(model: Any, prompt: Tensor, n: int) -> Tensor:
-    """A graph is made in each step. It keeps all that was computed so far, and nobody runs it backward: eval mode does not turn it off.
-    Perhaps the result was detached in the end, which comes too late.
-    """
+    """A graph is made in each step, and nobody runs it backward: eval mode does not turn that off. Perhaps the result was detached in the end, which comes too late."""
     with in_eval(model):
         return rows_of(model, prompt, n).detach()
 
@@ -342,7 +355,7 @@ def graph_of_the_prompt(model: Any, prompt: Tensor, n: int) -> Tensor:
     return torch.cat(rows, dim=1)
 
 
-@generate.mistake(breaks=STAY)
+@generate.mistake(breaks=RUNS)
 def gradients_off_for_good(model: Any, prompt: Tensor, n: int) -> Tensor:
     """Gradients stay off for all that comes after: `torch.set_grad_enabled(False)` holds until somebody turns them on again. With
     `torch.no_grad()` they come back.
@@ -431,6 +444,28 @@ def hides_the_error(model: Any, prompt: Tensor, n: int) -> Tensor:
     return torch.cat(rows, dim=1)
 
 
+@generate.mistake(breaks="also if the model raises")
+@torch.no_grad()
+def not_after_an_interrupt(model: Any, prompt: Tensor, n: int) -> Tensor:
+    """When the model is interrupted, it is left in eval mode. Perhaps the modes are put back under `except Exception`: KeyboardInterrupt,
+    which ends a long generation, is none. `finally` sees all.
+    """
+    modes = {module: module.training for module in model.modules()}
+
+    def put_back() -> None:
+        for module, mode in modes.items():
+            module.training = mode
+
+    model.eval()
+    try:
+        result = rows_of(model, prompt, n)
+    except Exception:
+        put_back()
+        raise
+    put_back()
+    return result
+
+
 # The result, and the arguments.
 
 
@@ -462,7 +497,7 @@ def detaches_the_prompt(model: Any, prompt: Tensor, n: int) -> Tensor:
 @generate.mistake(breaks=RETURNS)
 @torch.no_grad()
 def always_float32(model: Any, prompt: Tensor, n: int) -> Tensor:
-    """The result has the dtype float32, whatever the prompt has. Perhaps its memory was taken by `torch.empty` without a dtype."""
+    """The result is float32, and the prompt is float64. Perhaps its memory was taken by `torch.empty` without a dtype."""
     (batch, length, width), found = prompt.shape, rows_of
     result = torch.empty(batch, length + n, width)
     with in_eval(model):

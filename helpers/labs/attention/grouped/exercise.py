@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import torch
@@ -67,6 +66,8 @@ def compared(
     if type(got) is Tensor and got.shape == want.shape:
         if got.dtype != dtype:
             observed = "dtype", str(got.dtype)
+        elif not torch.allclose(got, want, rtol=0.1, atol=0.1) and _same_numbers(got, want):
+            observed = "the numbers in a different order"
         elif not got.requires_grad and torch.allclose(got, want, rtol=1e-4, atol=1e-4):
             observed = "in its first digits only"
     # In half precision scores, weights and products may each be rounded.
@@ -74,15 +75,26 @@ def compared(
     trial.equal(got, want, rtol=rtol, atol=atol, observed=observed)
 
 
+def _same_numbers(got: Tensor, want: Tensor) -> bool:
+    got, want = (each.detach().double().flatten().sort().values for each in (got, want))
+    return torch.allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
 @grouped.property("no attention of torch's works inside", asks="It calls no attention of torch's.")
 def own_work(answer: Answer, trial: Trial) -> None:
-    for sizes in (PLAIN[0], GROUPS[0], ONE[0]):
-        q, k, v = drawn(trial, sizes, torch.float32)
-        trial.given(told(sizes, torch.float32) + "; calls are watched")
-        require_own_work(trial, partial(answer, q, k, v))
+    inputs = [drawn(trial, sizes, torch.float32) for sizes in (GROUPS[0], PLAIN[0], ONE[0])]
+    trial.given(f"{told(GROUPS[0], torch.float32)}, and with other numbers of heads; calls are watched")
+
+    def each() -> None:
+        for one in inputs:
+            answer(*one)
+
+    require_own_work(trial, each)
 
 
-@grouped.property("as many heads of keys as of queries: ordinary attention", asks=(SHAPE, SCALE))
+@grouped.property(
+    "as many heads of keys as of queries: ordinary attention", asks=(TITLE, GROUP, SCALE, SHAPE)
+)
 def plain_heads(answer: Answer, trial: Trial) -> None:
     for sizes in PLAIN:
         compared(answer, trial, sizes, gaps=False)
@@ -101,6 +113,19 @@ def one_head(answer: Answer, trial: Trial) -> None:
         compared(answer, trial, sizes)
 
 
+@grouped.property("the arguments stay as they were", asks="The arguments stay as they were.")
+def left_alone(answer: Answer, trial: Trial) -> None:
+    # Before the gradients, which are wrong where an argument was edited.
+    for dtype, sizes, gaps in (
+        (torch.float64, GROUPS[0], False),
+        (torch.float64, GROUPS[0], True),
+        (torch.float32, PLAIN[0], False),
+        (torch.float16, ONE[0], False),
+    ):
+        trial.given(told(sizes, dtype, ", not contiguous" if gaps else ""))
+        trial.call(answer, *drawn(trial, sizes, dtype, gaps))
+
+
 @grouped.property("each floating dtype, and large scores", asks=(SHAPE, TITLE))
 def dtypes(answer: Answer, trial: Trial) -> None:
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -116,7 +141,7 @@ def dtypes(answer: Answer, trial: Trial) -> None:
 
 @grouped.property("q, k and v get their gradients", asks="q, k and v get the gradients that they get there.")
 def gradients(answer: Answer, trial: Trial) -> None:
-    for sizes in GROUPS[:2]:
+    for sizes in (GROUPS[0], ONE[0], PLAIN[0]):
         q, k, v = (each.requires_grad_() for each in drawn(trial, sizes))
         trial.given(told(sizes, more="; all require grad, a normal gradient comes in"))
         grad_out = randn(trial, *q.shape)
@@ -135,13 +160,8 @@ def gradients(answer: Answer, trial: Trial) -> None:
             for name, one, want in zip("qkv", slopes, wants, strict=True)
         }
         for name, one, want in zip("qkv", slopes, wants, strict=True):
-            trial.true(
-                how[name] == "right",
-                f"{name} gets {'no gradient' if one is None else 'a wrong gradient'}.",
-                expected=want,
-                got=one,
-                observed=how,
-            )
+            trial.true(one is not None, f"{name} gets no gradient.", expected=want, got="None", observed=how)
+            trial.equal(one, want, f"The gradient of {name}", observed=how)
 
 
 @grouped.property("k and v are read where they are", asks=WHERE)
@@ -186,14 +206,5 @@ def uneven(answer: Answer, trial: Trial) -> None:
             f"For {sizes[1]} query heads and {sizes[2]} heads of keys {raised} is raised.",
             expected="ValueError",
             got=raised,
-            observed=seen,
+            observed=(raised, "where Hk is larger" if sizes[1] < sizes[2] else "where Hq is larger"),
         )
-
-
-@grouped.property("the arguments stay as they were", asks="The arguments stay as they were.")
-def left_alone(answer: Answer, trial: Trial) -> None:
-    for dtype in (torch.float64, torch.float32, torch.float16):
-        for sizes in (GROUPS[0], PLAIN[0], ONE[0]):
-            for gaps in (True, False):
-                trial.given(told(sizes, dtype, ", not contiguous" if gaps else ""))
-                trial.call(answer, *drawn(trial, sizes, dtype, gaps))

@@ -23,8 +23,15 @@ GROUPS: tuple[Sizes, ...] = (
 ONE: tuple[Sizes, ...] = ((2, 5, 1, 3, 8, 4), (1, 1, 1, 1, 1, 1))
 # In each k is the largest, as while one position after the other is made.
 LONG: tuple[Sizes, ...] = (
+    (
+        1,
+        8,
+        2,
+        2,
+        25,
+        12,
+    ),  # four heads in a group: keys and values joined are twice k, and no copy for each of them
     (2, 6, 3, 1, 40, 8),
-    (1, 8, 2, 2, 25, 12),
     (3, 4, 1, 1, 30, 7),
     (2, 3, 3, 2, 20, 6),
 )

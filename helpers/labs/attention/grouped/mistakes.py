@@ -110,12 +110,43 @@ def queries_averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 @grouped.mistake(breaks=GROUP)
 def rows_not_put_back(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The rows of the result stand in the wrong places. Perhaps q is transposed before it is folded, and the result is reshaped
-    back without the transpose.
+    """The numbers of the result are right, and stand in the wrong places. Perhaps the heads of a group are folded in one order, and
+    unfolded in a different one: each reshape or transpose of q is undone behind, the last one first.
     """
     size = evenly(q, k)
     rows = q.unflatten(1, (k.shape[1], size)).transpose(2, 3).reshape(q.shape[0], k.shape[1], -1, q.shape[3])
     return attention(rows, k, v).reshape(q.shape)
+
+
+@grouped.variant(rows_not_put_back)
+def _(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    size = evenly(q, k)
+    return attention(folded(q, k), k, v).unflatten(2, (q.shape[2], size)).transpose(2, 3).reshape(q.shape)
+
+
+@grouped.mistake(breaks=GROUP)
+def divided_by_heads_of_keys(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """With as many heads of keys as of queries, all query heads look at the first one. Perhaps h // Hk is computed: divide by the number
+    of heads in a group, Hq / Hk, which is 1 here.
+    """
+    evenly(q, k)
+    heads = (torch.arange(q.shape[1]) // k.shape[1]).clamp(max=k.shape[1] - 1)
+    return attention(q, k[:, heads], v[:, heads])
+
+
+@grouped.mistake(breaks=TITLE)
+def causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """A query does not look at later keys: the mask is causal. Nobody asks for a mask here, as nobody does in SDPA by default."""
+    size = evenly(q, k)
+    scores = folded(q, k) @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    later = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool).triu(1).repeat(size, 1)
+    return (scores.masked_fill(later, -torch.inf).softmax(-1) @ v).reshape(q.shape)
+
+
+@grouped.mistake(breaks=SHAPE)
+def result_in_float32(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The result is float32, and q is float64. Perhaps it is written into torch.zeros or torch.empty without a dtype."""
+    return torch.empty(q.shape).copy_(attention(folded(q, k), k, v).reshape(q.shape))
 
 
 @grouped.mistake(breaks=SHAPE)
@@ -227,7 +258,9 @@ def _(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 @grouped.mistake(breaks=RAISES)
 def last_heads_dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Where Hk does not divide Hq, something is returned, for fewer heads than q has or with a group that is smaller."""
+    """Where Hk does not divide Hq, nothing is raised. Perhaps Hq // Hk is rounded down, and the last heads are left out or look at keys
+    of others.
+    """
     size = max(1, q.shape[1] // k.shape[1])
     parts = [
         attention(q[:, h : h + 1], k[:, (at := h // size) : at + 1], v[:, at : at + 1])
@@ -238,8 +271,8 @@ def last_heads_dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 @grouped.mistake(breaks=RAISES)
 def error_of_torch(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Where Hk does not divide Hq, torch's RuntimeError comes from inside, about shapes. The caller is told of the heads, by
-    ValueError, before anything is computed.
+    """Where Hk does not divide Hq, RuntimeError is raised. Perhaps it comes from torch, and tells of shapes: ask for the heads before
+    anything is computed, and raise ValueError.
     """
     return attention(q.reshape(q.shape[0], k.shape[1], -1, q.shape[3]), k, v).reshape(q.shape)
 
@@ -253,7 +286,7 @@ def asserted(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 @grouped.mistake(breaks=RAISES)
 def more_keys_than_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """More heads of keys than of queries raise no ValueError. Perhaps the question is whether Hq divides Hk, or either the other."""
+    """Nothing is raised where there are more heads of keys than of queries. Perhaps the question is whether Hq divides Hk, or either the other."""
     if q.shape[1] % k.shape[1] and k.shape[1] % q.shape[1]:
         raise ValueError("the heads cannot be shared evenly")
     if q.shape[1] < k.shape[1]:
@@ -278,6 +311,13 @@ def q_scaled_in_place(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """An argument is edited, which belongs to the caller. Perhaps q is scaled in place, or through a reshape: of a contiguous
     tensor that is a view.
     """
+    with torch.no_grad():
+        q /= q.shape[-1] ** 0.5
+    return ((folded(q, k) @ k.transpose(-2, -1)).softmax(-1) @ v).reshape(q.shape)
+
+
+@grouped.variant(q_scaled_in_place)
+def _(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     rows = folded(q, k)
     if q.requires_grad:
         return attention(rows, k, v).reshape(q.shape)

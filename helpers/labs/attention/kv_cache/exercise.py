@@ -11,7 +11,7 @@ import torch
 from helpers.check.operations import operations
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.attention.kv_cache.inputs import fed, held, positions, right
+from helpers.labs.attention.kv_cache.inputs import counted, fed, held, positions, right
 
 kv_cache = Exercise(
     "13.kv_cache",
@@ -97,8 +97,8 @@ def first_call(answer: Any, trial: Trial) -> None:
 )
 def one_by_one(answer: Any, trial: Trial) -> None:
     now = positions(trial)
-    trial.given("KVCache(2, 3, 11, 5), then attend with 3, 1, 1 and 1 positions")
-    fed(answer, trial, now, (3, 1, 1, 1))
+    trial.given("KVCache(2, 3, 11, 5), then attend with 3, 1 and 1 positions")
+    fed(answer, trial, now, (3, 1, 1))
 
 
 @kv_cache.property(
@@ -113,10 +113,13 @@ def several_behind(answer: Any, trial: Trial) -> None:
 
 @kv_cache.property(
     "calls of any length, in any order, until the room is full",
-    asks="`new` may be any number from 1 on, in every call.",
+    asks=(
+        "`new` may be any number from 1 on, in every call.",
+        "If there is no room for all of k and v, ValueError is raised, and the cache stays as it was.",
+    ),
 )
 def any_length(answer: Any, trial: Trial) -> None:
-    for sizes in ((1, 5, 1, 2), (1, 1, 7), (9,)):
+    for sizes in ((1, 5, 1, 2), (9,)):
         now = positions(trial, room=9, apart=True)
         trial.given(f"KVCache(2, 3, 9, 5), then attend with {_listed(sizes)} positions; not contiguous")
         fed(answer, trial, now, sizes)
@@ -282,7 +285,7 @@ def two_caches(answer: Any, trial: Trial) -> None:
     asks="If there is no room for all of k and v, ValueError is raised, and the cache stays as it was.",
 )
 def no_room(answer: Any, trial: Trial) -> None:
-    for before, size in ((8, 4), (9, 3), (11, 1), (0, 12), (11, 5)):
+    for before, size in ((8, 4), (11, 1), (0, 12)):
         now = positions(trial, (2, 3, 18, 5))
         cache = now.empty(answer)
         trial.given(f"KVCache(2, 3, 11, 5) that holds {before} positions, attend with {size}")
@@ -295,7 +298,7 @@ def no_room(answer: Any, trial: Trial) -> None:
         )
         trial.true(
             raised == "ValueError",
-            f"Expected ValueError for {size} positions where {11 - before} have room, and {raised} was raised.",
+            f"{raised[0].upper()}{raised[1:]} was raised for {counted(size)} behind {before}, and there is room for 11.",
             expected="ValueError",
             got=raised,
             observed=("raised", raised, before, size),
@@ -333,7 +336,7 @@ def copies_the_new(answer: Any, trial: Trial) -> None:
     cache = now.empty(answer)
     cache.attend(*now.of(0, 24))
     start = 24
-    for size in (1, 2, 1):
+    for size in (1, 2):
         trial.given(
             f"KVCache(2, 3, 33, 16) that holds {start} positions, attend with {size}; operations are watched"
         )
@@ -401,10 +404,10 @@ def no_graph(answer: Any, trial: Trial) -> None:
 def has_its_dtype(answer: Any, trial: Trial) -> None:
     for dtype, rtol, atol in ((torch.float64, 1e-9, 1e-9), (torch.bfloat16, 0.1, 0.1)):
         now = positions(trial, dtype=dtype)
-        trial.given(f"KVCache(2, 3, 11, 5, dtype={dtype}), attend with 3, 1 and 2 positions of that dtype")
+        trial.given(f"KVCache(2, 3, 11, 5, dtype={dtype}), attend with 3 and 2 positions of that dtype")
         cache = now.empty(answer)
         start = 0
-        for size in (3, 1, 2):
+        for size in (3, 2):
             got = cache.attend(*now.of(start, start + size))
             start += size
             for name in ("keys", "values"):

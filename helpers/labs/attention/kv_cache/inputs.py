@@ -136,7 +136,17 @@ def fed(
     cache, start, results = now.empty(answer), 0, []
     for size in sizes:
         stop = start + size
-        got = trial.call(cache.attend, *now.of(start, stop))
+        try:
+            got = trial.call(cache.attend, *now.of(start, stop))
+        except ValueError as error:
+            if stop < now.room:
+                raise
+            trial.fail(
+                f"ValueError was raised for {counted(size)} behind {start}. Together that is {stop}, for which there is room.",
+                expected="a result: the last place may be taken, too",
+                got=f"ValueError: {error}",
+                observed="refused what fits",
+            )
         right(trial, now, got, start, stop, rtol=rtol, atol=atol)
         results.append((got, got.detach().clone()))
         start = stop
@@ -149,6 +159,10 @@ def fed(
         observed="results change",
     )
     return cache
+
+
+def counted(number: int) -> str:
+    return f"{number} position{'s' * (number != 1)}"
 
 
 def right(

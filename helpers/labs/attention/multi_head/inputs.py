@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from helpers.check.calls import calls_to
 from helpers.check.operations import operations
 from helpers.check.trial import Trial
+from helpers.labs.attention.shared.arguments import call_with
 
 Answer = Any
 WEIGHTS = ("in_w", "in_b", "out_w", "out_b")
@@ -106,9 +107,8 @@ def compared(
 def called(
     answer: Answer, trial: Trial, args: list[Tensor], heads: int, blocked: Tensor | None = None
 ) -> Any:
-    if blocked is None:
-        return trial.call(answer, *args, heads)
-    return trial.call(answer, *args, heads, blocked)
+    named = {**dict(zip(("x", *WEIGHTS), args, strict=True)), "heads": heads}
+    return call_with(trial, answer, **named, **({} if blocked is None else {"blocked": blocked}))
 
 
 def compare_gradients(

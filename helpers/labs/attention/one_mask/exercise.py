@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import Any
+
 import torch
 
 from helpers.check.trial import Trial
@@ -53,7 +56,9 @@ def nothing(answer: Answer, trial: Trial) -> None:
     )
     given = case(trial, 4, 7, "causal", "padding", blocked=torch.bool)
     trial.given(str(given))
-    got = trial.call(answer, given.q, given.k, given.causal, given.padding, given.blocked)
+    got: Any = given.k
+    with contextlib.suppress(Exception):  # what it raises, or edits, is told by simpler calls below
+        got = trial.call(answer, given.q, given.k, given.causal, given.padding, given.blocked)
     trial.true(
         type(got) is torch.Tensor,
         f"With all that can block, {'None' if got is None else 'a ' + type(got).__name__} came back.",
@@ -68,7 +73,8 @@ def padding_alone(answer: Answer, trial: Trial) -> None:
     require(answer, trial, case(trial, 4, 7, "padding"))
     given = case(trial, 4, 7, "padding", batch=1)
     require(answer, trial, given)
-    require(answer, trial, Case(given.q, given.k, padding=torch.zeros(1, 7, dtype=torch.bool)))
+    none = torch.zeros(1, 7, dtype=torch.bool)
+    require(answer, trial, Case(given.q, given.k, padding=none, about="no True in it"))
 
 
 @one_mask.property(
@@ -81,7 +87,10 @@ def padding_alone(answer: Answer, trial: Trial) -> None:
 )
 def blocked_alone(answer: Answer, trial: Trial) -> None:
     require(answer, trial, case(trial, 5, 5, blocked=torch.bool))
-    require(answer, trial, case(trial, 4, 7, blocked=torch.bool))
+    given = case(trial, 4, 7, blocked=torch.bool)
+    require(answer, trial, given)
+    none = torch.zeros(4, 7, dtype=torch.bool)
+    require(answer, trial, Case(given.q, given.k, blocked=none, about="no True in it"))
 
 
 @one_mask.property(
@@ -114,7 +123,9 @@ def together(answer: Answer, trial: Trial) -> None:
     asks=(FLOATING, "If floating, it is added to the scores."),
 )
 def floating_alone(answer: Answer, trial: Trial) -> None:
-    require(answer, trial, case(trial, 4, 7, blocked=torch.float32))
+    given = case(trial, 4, 7, blocked=torch.float32)
+    require(answer, trial, given)
+    require(answer, trial, Case(given.q, given.k, blocked=torch.zeros(4, 7), about="all 0"))
     for dtype in (torch.float64, torch.float16):
         require(answer, trial, case(trial, 4, 7, blocked=torch.float32, dtype=dtype))
     require(answer, trial, case(trial, 4, 7, blocked=torch.bfloat16))
@@ -130,6 +141,28 @@ def floating_together(answer: Answer, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float16):
         for blocked in (dtype, torch.float32):
             require(answer, trial, case(trial, 4, 7, "causal", "padding", blocked=blocked, dtype=dtype))
+
+
+@one_mask.property(
+    "a query from which all keys are blocked: none is opened for it", asks=(BOOL, FLOATING, NOTHING_BLOCKS)
+)
+def nowhere(answer: Answer, trial: Trial) -> None:
+    q, k = (case(trial, 4, 7).q, case(trial, 4, 7).k)
+    left = torch.arange(7) < torch.tensor([[0], [6]])  # the last key alone is real
+    row = torch.zeros(4, 7, dtype=torch.bool)
+    row[2] = True
+    whole = "in one sample all keys are padding"
+    padding = torch.tensor([[False], [True]]).expand(2, 7).clone()
+    require(answer, trial, Case(q, k, padding=padding, about=whole))
+    about = "it blocks all keys for query 2"
+    require(answer, trial, Case(q, k, blocked=row, about=about))
+    later = "in one sample only the last key is real"
+    require(answer, trial, Case(q, k, True, left, about=later))
+    require(answer, trial, Case(q, k, True, left, row, about=later))
+    numbers = torch.randn(4, 7, generator=trial.generator)
+    require(answer, trial, Case(q, k, blocked=numbers.masked_fill(row, float("-inf")), about=about))
+    require(answer, trial, Case(q, k, padding=padding, blocked=numbers, about=whole))
+    require(answer, trial, Case(q, k, True, left, numbers, about=later))
 
 
 @one_mask.property(

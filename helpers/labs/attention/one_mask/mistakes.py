@@ -116,8 +116,22 @@ def none_without_padding(*args: Any) -> Tensor | None:
 
 @one_mask.mistake(breaks=STAY)
 def turned_in_place(*args: Any) -> Tensor | None:
-    """An argument was edited in place: the next layer gets the mask the other way round."""
+    """`padding` was edited in place: the next layer gets a different one. Perhaps it was turned round by an operation whose name ends
+    in _, or by `out=`.
+    """
     return masked(*args, real=lambda padding: padding.logical_not_()[:, None, None, :])
+
+
+@one_mask.mistake(breaks=NOTHING_BLOCKS)
+def padding_at_the_end(*args: Any) -> Tensor | None:
+    """Padding is taken to be at the end of a sample: so many keys as are real were let through from the first on, and the real ones
+    behind a gap are blocked. It may be anywhere, in front, too.
+    """
+
+    def real(padding: Tensor) -> Tensor:
+        return (torch.arange(padding.shape[1]) < (~padding).sum(1, keepdim=True))[:, None, None]
+
+    return masked(*args, real=real)
 
 
 # blocked.
@@ -142,6 +156,15 @@ def blocked_forgotten(*args: Any) -> Tensor | None:
     return masked(
         q, k, causal, padding, None if blocked is not None and blocked.dtype == torch.bool else blocked
     )
+
+
+@one_mask.mistake(breaks=TENSOR)
+def none_without_blocked(*args: Any) -> Tensor | None:
+    """Where a bool `blocked` is given and holds no True, None came back. None is for calls in which nothing was given; and to look
+    at the values of a tensor makes a GPU wait.
+    """
+    q, k, causal, padding, blocked = (*args, False, None, None)[:5]
+    return masked(q, k, causal, padding, blocked if blocked is not None and blocked.any() else None)
 
 
 # Time.
@@ -241,19 +264,23 @@ def none_for_one_query(*args: Any) -> Tensor | None:
 
 @one_mask.mistake(breaks=NOTHING_BLOCKS)
 def or_for_and(*args: Any) -> Tensor | None:
-    """Of two that block, a key is blocked only where both do: what may be seen was put together by |. It takes &."""
+    """With `causal` and padding, a key is blocked only where both block it. Perhaps what may be seen was put together by |: it
+    takes &.
+    """
     return masked(*args, together=lambda masks: reduce(or_, masks))
 
 
 @one_mask.mistake(breaks=NOTHING_BLOCKS)
 def the_first_alone(*args: Any) -> Tensor | None:
-    """With `causal` and padding, padding has no effect: what blocks first is returned, or the rest stands in an `elif`."""
+    """With `causal` and padding, padding has no effect. Perhaps what blocks first is returned, or the rest stands in an `elif`."""
     return masked(*args, together=lambda masks: masks[0])
 
 
 @one_mask.mistake(breaks=NOTHING_BLOCKS)
 def the_last_alone(*args: Any) -> Tensor | None:
-    """With `causal` and padding, `causal` has no effect: each mask takes the place of the one before."""
+    """With `causal` and padding, `causal` has no effect. Perhaps the mask of padding takes the place of the one before it, or `causal`
+    stands in an `elif`.
+    """
     return masked(*args, together=lambda masks: masks[-1])
 
 
@@ -286,12 +313,69 @@ def or_for_the_third(*args: Any) -> Tensor | None:
     )
 
 
+@one_mask.mistake(breaks=STAY)
+def joined_in_place(*args: Any) -> Tensor | None:
+    """`blocked` was edited in place: the next layer gets what blocks here, too. Perhaps the others were joined to it by `|=`."""
+    q, k, causal, padding, blocked = (*args, False, None, None)[:5]
+    if causal and blocked is not None and blocked.dtype == torch.bool:
+        blocked |= ~early(q, k)
+    return masked(q, k, causal, padding, blocked)
+
+
+# A query that may look nowhere.
+
+
+@one_mask.mistake(breaks=NOTHING_BLOCKS)
+def opened_where_nothing_is_left(*args: Any) -> Tensor | None:
+    """A query from which all keys are blocked looks at all of them: the row was opened. Perhaps that is to save the softmax from NaN;
+    it lets padding in. What such a row gives is for attention to say: SDPA gives 0.
+    """
+
+    def last(mask: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        if mask.dtype == torch.bool:
+            return mask | ~mask.any(-1, keepdim=True)
+        return mask.masked_fill((mask == float("-inf")).all(-1, keepdim=True), 0.0)
+
+    return masked(*args, last=last)
+
+
+@one_mask.mistake(breaks=NOTHING_BLOCKS)
+def first_key_opened(*args: Any) -> Tensor | None:
+    """A query from which all keys are blocked looks at the first one. Perhaps it was opened to save the softmax from NaN; what such
+    a row gives is for attention to say: SDPA gives 0.
+    """
+
+    def last(mask: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        first = torch.arange(mask.shape[-1]) == 0
+        if mask.dtype == torch.bool:
+            return mask | (first & ~mask.any(-1, keepdim=True))
+        return mask.masked_fill(first & (mask == float("-inf")).all(-1, keepdim=True), 0.0)
+
+    return masked(*args, last=last)
+
+
+@one_mask.mistake(breaks=MINUS_INF)
+def opened_in_numbers_alone(*args: Any) -> Tensor | None:
+    """In a floating mask, a row of -inf alone became numbers, and the query looks at what is blocked; in a bool mask it stays
+    closed. Perhaps the softmax was to be saved from NaN.
+    """
+
+    def last(mask: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        return (
+            mask
+            if mask.dtype == torch.bool
+            else mask.masked_fill((mask == float("-inf")).all(-1, keepdim=True), 0.0)
+        )
+
+    return masked(*args, last=last)
+
+
 # Numbers.
 
 
 @one_mask.mistake(breaks=ADDED)
 def numbers_taken_for_bool(*args: Any) -> Tensor | None:
-    """A floating `blocked` gave a bool mask: what it holds besides 0 and -inf is lost, a slope or a learnt distance."""
+    """A floating `blocked` alone gave a bool mask: what it holds besides 0 and -inf is lost, a slope or a learnt distance."""
     q, k, causal, padding, blocked = (*args, False, None, None)[:5]
     return masked(q, k, causal, padding, None if blocked is None else blocked.bool())
 
@@ -314,7 +398,7 @@ def numbers_turned_round(*args: Any) -> Tensor | None:
 
 @one_mask.mistake(breaks=ADDED)
 def numbers_forgotten(*args: Any) -> Tensor | None:
-    """A floating `blocked` alone gives no mask: it has no effect."""
+    """A floating `blocked` alone gives no mask: it has no effect. Perhaps only a bool one is used."""
     q, k, causal, padding, blocked = (*args, False, None, None)[:5]
     return masked(
         q, k, causal, padding, blocked if blocked is not None and blocked.dtype == torch.bool else None
@@ -337,28 +421,30 @@ def dtype_of_blocked(*args: Any) -> Tensor | None:
 
 @one_mask.mistake(breaks=MINUS_INF)
 def bool_added(*args: Any) -> Tensor | None:
-    """Beside a floating `blocked`, what may be seen was added as 1 and what may not as 0: nothing is out, a little less is all."""
+    """Beside a floating `blocked`, what `causal` leaves to a query has 1 more, and what it blocks is not out. Perhaps the bool mask
+    was added: True as 1, False as 0.
+    """
     return masked(*args, shut=lambda numbers, allowed: numbers + allowed.to(numbers.dtype))
 
 
 @one_mask.mistake(breaks=MINUS_INF)
 def zero_for_minus_inf(*args: Any) -> Tensor | None:
-    """Where `causal` or padding blocks, a floating mask holds 0: 0 is added, and the key is seen. Only -inf is out."""
+    """Where `causal` blocks, a floating mask holds 0: 0 is added, and the key is seen. Only -inf is out."""
     return masked(*args, shut=lambda numbers, allowed: torch.where(allowed, numbers, 0.0))
 
 
 @one_mask.mistake(breaks=MINUS_INF)
 def numbers_multiplied(*args: Any) -> Tensor | None:
-    """Where `causal` or padding blocks, a floating mask holds 0, which lets the query look, and NaN where `blocked` has -inf:
-    the numbers were multiplied by what may be seen.
+    """Where `causal` blocks, a floating mask holds 0, which lets the query look, and NaN where `blocked` has -inf. Perhaps the
+    numbers were multiplied by what may be seen.
     """
     return masked(*args, shut=lambda numbers, allowed: numbers * allowed)
 
 
 @one_mask.mistake(breaks=MINUS_INF)
 def large_negative_number(*args: Any) -> Tensor | None:
-    """Where `causal` or padding blocks, a floating mask holds a large negative number, not -inf: a row with nothing else to look
-    at shares its weight among what is blocked.
+    """Where `causal` blocks, a floating mask holds a large negative number, not -inf: a row with nothing else to look at shares its
+    weight among what is blocked.
     """
     return masked(
         *args, shut=lambda numbers, allowed: numbers.masked_fill(~allowed, torch.finfo(numbers.dtype).min)
@@ -371,15 +457,33 @@ def infinity_times_mask(*args: Any) -> Tensor | None:
     return masked(*args, shut=lambda numbers, allowed: numbers + ~allowed * float("-inf"))
 
 
+@one_mask.variant(infinity_times_mask)
+def _(*args: Any) -> Tensor | None:
+    return masked(*args, added=lambda blocked, q: blocked.to(q.dtype) + torch.zeros(()) * float("-inf"))
+
+
+@one_mask.mistake(breaks=STAY)
+def numbers_filled_in_place(*args: Any) -> Tensor | None:
+    """A floating `blocked` was edited in place: the next layer gets what blocks here, too. Perhaps by `masked_fill_` or by an
+    assignment: `.to(q.dtype)` makes no copy where it has that dtype.
+    """
+
+    def shut(numbers: Tensor, allowed: Tensor) -> Tensor:
+        fits = allowed.ndim == 2
+        return (numbers.masked_fill_ if fits else numbers.masked_fill)(~allowed, float("-inf"))
+
+    return masked(*args, shut=shut)
+
+
 @one_mask.mistake(breaks=MINUS_INF)
 def shut_the_wrong_way(*args: Any) -> Tensor | None:
-    """Beside a floating `blocked`, -inf stands where a query may look, and numbers where it may not."""
+    """Beside a floating `blocked`, -inf stands where `causal` lets a query look, and numbers where it does not."""
     return masked(*args, shut=lambda numbers, allowed: numbers.masked_fill(allowed, float("-inf")))
 
 
 @one_mask.mistake(breaks=MINUS_INF)
 def numbers_alone(*args: Any) -> Tensor | None:
-    """Beside a floating `blocked`, `causal` has no effect: the numbers are returned as they are."""
+    """Beside a floating `blocked`, `causal` has no effect. Perhaps the numbers are returned as they are."""
     return masked(*args, shut=lambda numbers, allowed: numbers)
 
 

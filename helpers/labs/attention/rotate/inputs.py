@@ -39,8 +39,10 @@ def joined(a: Tensor, b: Tensor) -> Tensor:
     return torch.stack((a, b), dim=-1).flatten(-2)
 
 
-def _instead(x: Tensor, positions: Tensor, base: float) -> Iterator[tuple[str, Tensor]]:
-    """Wrong results in float64, each with what it is."""
+def _instead(
+    x: Tensor, positions: Tensor, base: float, earlier: Tensor | None
+) -> Iterator[tuple[str, Tensor]]:
+    """Wrong results in float64, each with what it is. earlier: the positions of an earlier call of this size."""
     x, at, width = x.double(), positions.double(), x.shape[-1]
     angles = angles_of(at, width, base)
     a, b = halves(x)
@@ -82,17 +84,23 @@ def _instead(x: Tensor, positions: Tensor, base: float) -> Iterator[tuple[str, T
         "the angle is taken in degrees": angles * math.pi / 180,
         "the angle is a whole turn times too large": angles * 2 * math.pi,
         "the angle is divided by the position's number": angles / max(len(positions), 1),
+        "the exponents go from 0 to -1": at[:, None]
+        * base ** -torch.linspace(0, 1, width // 2, dtype=torch.float64),
     }.items():
         yield words, _turn(x, other)
+    if earlier is not None:
+        yield "the positions are those of an earlier call", _turn(x, angles_of(earlier.double(), width, base))
 
 
-def in_words(got: Any, x: Tensor, positions: Tensor, base: float = 10_000.0) -> str:
+def in_words(
+    got: Any, x: Tensor, positions: Tensor, base: float = 10_000.0, earlier: Tensor | None = None
+) -> str:
     """What a wrong result is instead; "" for nothing that is known."""
     if type(got) is not Tensor or got.shape != x.shape:
         return ""
     got, loose = got.detach().double(), 1e-6 if got.dtype == torch.float64 else 1e-2
     want = turned(x.detach(), positions, base)
-    for words, each in _instead(x.detach(), positions, base):
+    for words, each in _instead(x.detach(), positions, base, earlier):
         tells = not torch.allclose(
             each, want, rtol=3 * loose, atol=3 * loose
         )  # a different thing than a slip
@@ -112,13 +120,14 @@ def right(
     rtol: float = 1e-4,
     atol: float = 1e-4,
     observed: str = "",
+    earlier: Tensor | None = None,
 ) -> None:
-    """The result is the right turn. observed: what is known of a wrong one already."""
+    """The result is the right turn. observed: what is known of a wrong one already. earlier: as for `in_words`."""
     want = turned(x.detach(), positions, base).to(x.dtype)
     fits = type(got) is Tensor and got.shape == want.shape and got.dtype == want.dtype
     if fits and not difference(got.detach(), want, rtol=rtol, atol=atol):
         return
-    words = in_words(got, x, positions, base) if fits and not observed else ""
+    words = in_words(got, x, positions, base, earlier) if fits and not observed else ""
     trial.equal(
         got.detach() if fits else got,
         want,

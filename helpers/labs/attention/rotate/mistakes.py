@@ -174,6 +174,13 @@ def whole_number_exponent(x: Tensor, positions: Tensor, base: float) -> Tensor:
     return positions.to(wide)[:, None] * base ** (-torch.arange(0, width, 2) // width).to(wide)
 
 
+@of_angles.mistake(breaks=ANGLE)
+def end_included(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """The exponents go from 0 to -1, both included. Perhaps by `linspace`: -2i / D ends one step before -1."""
+    wide = wide_of(x)
+    return positions.to(wide)[:, None] * base ** -torch.linspace(0, 1, x.shape[-1] // 2, dtype=wide)
+
+
 # Where it is.
 
 
@@ -212,6 +219,20 @@ def table_too_short(x: Tensor, positions: Tensor, base: float) -> Tensor:
     """
     table = angles_of(x, torch.arange(x.shape[2] + 7), base)
     return table[positions]
+
+
+TABLES: dict[tuple[Any, ...], Tensor] = {}
+
+
+@of_angles.mistake(breaks=ANYWHERE)
+def table_of_an_earlier_call(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """The angles are those of an earlier call with different positions. Perhaps a table is kept for each size: what it was made of has to
+    be the same, too.
+    """
+    size = *x.shape[2:], x.dtype, base
+    if size not in TABLES:
+        TABLES[size] = angles_of(x, positions, base)
+    return TABLES[size]
 
 
 # Memory, shapes, dtypes, gradients.

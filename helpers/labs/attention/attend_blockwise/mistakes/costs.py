@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +12,7 @@ from torch import Tensor
 from helpers.labs.attention.attend_blockwise.exercise import FORMULA, LIMIT, attend_blockwise
 from helpers.labs.attention.attend_blockwise.right import State, all_at_once, attend, blocks, of_query
 
-HALF = "With float16 and bfloat16, sums and exponents are float32: the result is that of float32, rounded."
+HALF = "Sums and exponents are float32 or wider, with float64 they are float64; the result is rounded to the dtype of q once."
 ONCE = "Each block of keys is used once: one product with q gives its scores, one with its values the sum."
 GROWS = "The memory in use at one time does not grow with Lk."
 ALONE = "The arguments stay as they were."
@@ -101,7 +102,9 @@ def left_in_float32(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
 
 @attend_blockwise.mistake(breaks=LIMIT)
 def all_scores_at_once(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-    """The scores of all keys are made at once: this is the matrix that blocks are there to avoid."""
+    """A tensor as large as the scores of all keys is made: this is the matrix that blocks are there to avoid. Perhaps the scores are
+    computed at once, or those of the blocks are put together.
+    """
     wide = torch.promote_types(q.dtype, torch.float32)
     scores = (q.to(wide) / q.shape[-1] ** 0.5) @ k.to(wide).transpose(-2, -1)
     return (scores.softmax(-1) @ v.to(wide)).to(q.dtype)
@@ -162,8 +165,8 @@ def all_blocks_stacked(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
 
 @attend_blockwise.mistake(breaks=ONCE)
 def two_passes(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-    """There is more than one product with q for a block. Perhaps a first pass finds the largest score and a second one computes
-    the scores anew: a running maximum makes do with one pass.
+    """The products take half as much again as two for each block. Perhaps a first pass finds the largest score and a second one
+    computes the scores anew: a running maximum makes do with one pass.
     """
     wide = torch.promote_types(q.dtype, torch.float32)
     queries = q.to(wide) / q.shape[-1] ** 0.5
@@ -242,7 +245,7 @@ def _(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
 
 @attend_blockwise.mistake(breaks=OWN)
 def torchs_own(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-    """scaled_dot_product_attention does all of it: this exercise builds what stands inside."""
+    """Torch's own attention runs inside: this exercise builds what stands in it."""
     return F.scaled_dot_product_attention(q, k, v)
 
 
@@ -264,3 +267,14 @@ def q_scaled_in_place(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
 @attend_blockwise.variant(q_scaled_in_place)
 def _(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     return attend(q, k, v, block, scaled=lambda q: q.contiguous().div_(q.shape[-1] ** 0.5))
+
+
+@attend_blockwise.variant(q_scaled_in_place)
+def _(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    wide = torch.promote_types(q.dtype, torch.float32)
+
+    def scaled(k: Tensor, v: Tensor, block: int) -> Iterator[tuple[Tensor, Tensor]]:
+        for keys, values in blocks(k, v, block):
+            yield keys.to(wide).div_(q.shape[-1] ** 0.5), values
+
+    return attend(q.to(wide), k, v, block, scaled=lambda q: q, blocks=scaled).to(q.dtype)

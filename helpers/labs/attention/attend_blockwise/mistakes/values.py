@@ -173,8 +173,8 @@ def _(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
 
 @attend_blockwise.mistake(breaks=FORMULA)
 def shrunk_the_wrong_way(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-    """The result is NaN from the first block on: what was summed so far, 0, is multiplied by infinity. Perhaps the factor is
-    exp(new largest - old largest), which grows; it is exp(old largest - new largest).
+    """The result is NaN already where all keys are one block. Perhaps what was summed so far, 0, is multiplied by exp(new largest -
+    old largest), which is infinite there: the factor is exp(old largest - new largest).
     """
 
     def merged(largest: Tensor, total: Tensor, result: Tensor, scores: Tensor, values: Tensor) -> State:
@@ -358,8 +358,8 @@ def maximum_of_the_first_block(q: Tensor, k: Tensor, v: Tensor, block: int) -> T
 
 @attend_blockwise.mistake(breaks=ANY_SIZE)
 def scores_clamped(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
-    """Large scores get wrong weights, finite ones: those beyond some limit count as equal. Perhaps they are clamped to keep
-    exp from overflowing. Subtract the largest score instead: that changes no weight.
+    """Large scores get wrong weights, finite ones. Perhaps they are clamped to keep exp from overflowing, and those beyond the
+    limit count as equal. Subtract the largest score instead: that changes no weight.
     """
 
     def merged(largest: Tensor, total: Tensor, result: Tensor, scores: Tensor, values: Tensor) -> State:

@@ -46,8 +46,8 @@ def anew(ctx: Any) -> tuple[Any, ...]:
 
 @bank.mistake(breaks=NOTHING_ELSE)
 def weights_kept() -> Answer:
-    """Many numbers are kept for each query. Perhaps the weights or scores are saved, of all blocks or of one: as many numbers as
-    there are keys. backward computes them anew from one number a query.
+    """More than two numbers are kept for each query. Perhaps the weights or scores are saved, of all blocks or of one, or sums and
+    maxima after each block: backward computes the weights anew from one number a query.
     """
 
     def with_weights(ctx: Any, q: Tensor, k: Tensor, v: Tensor, block: int, *rest: Tensor) -> None:
@@ -71,7 +71,7 @@ def _() -> Answer:
 
 @bank.mistake(breaks=NOTHING_ELSE)
 def copies_kept() -> Answer:
-    """A copy of q, k or v is kept beside it: as many numbers again. Perhaps what is saved is scaled, cloned or made contiguous.
+    """A tensor as large as q, k or v is kept beside them: as many numbers again. Perhaps what is saved is scaled, cloned or made contiguous.
     Save what came in: its memory is there anyway, and an edit of it is seen.
     """
 
@@ -99,6 +99,33 @@ def _() -> Answer:
         kept(ctx, q.clone(), k.clone(), v.clone(), block, *rest)
 
     return flash(kept=cloned)
+
+
+@bank.mistake(breaks=NOTHING_ELSE)
+def copy_of_the_result_kept() -> Answer:
+    """The result is kept twice: a copy of it was saved. Perhaps clone() or detach().clone() stands there: save the tensor that forward
+    returns, then an edit of it is seen, too.
+    """
+
+    def cloned(ctx: Any, q: Tensor, k: Tensor, v: Tensor, block: int, result: Tensor, *rest: Tensor) -> None:
+        kept(ctx, q, k, v, block, result.clone(), *rest)
+
+    return flash(kept=cloned)
+
+
+@bank.variant(weights_kept)
+def _() -> Answer:
+    def after_each_block(ctx: Any, q: Tensor, k: Tensor, v: Tensor, block: int, *rest: Tensor) -> None:
+        so_far = [
+            summed(q, k[..., : part.stop, :], v[..., : part.stop, :], block)
+            for part in parts(k.shape[-2], block)
+        ]
+        ctx.save_for_backward(
+            q, k, v, rest[0], rest[1] + rest[2].log(), *(each for one in so_far for each in one[1:])
+        )
+        ctx.block = block
+
+    return flash(kept=after_each_block, taken=lambda ctx: (*ctx.saved_tensors[:5], ctx.block))
 
 
 @bank.mistake(breaks=KEPT)

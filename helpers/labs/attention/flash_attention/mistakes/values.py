@@ -73,6 +73,18 @@ def result_in_float32() -> Answer:
     return flash(summed=in_float32)
 
 
+@bank.mistake(breaks=FORMULA[2])
+def computed_in_float32() -> Answer:
+    """Results of float64 are right in their first digits only. Perhaps q, k and v are made float32 on the way, or the running sums
+    are: take the dtype of q.
+    """
+
+    def in_float32(q: Tensor, k: Tensor, v: Tensor, block: int) -> tuple[Tensor, ...]:
+        return tuple(each.to(q.dtype) for each in summed(q.float(), k.float(), v.float(), block))
+
+    return flash(summed=in_float32)
+
+
 @bank.mistake(breaks=RESULT)
 def maximum_from_zero() -> Answer:
     """Where all scores are far below 0, every exponent is 0, and 0 / 0 is NaN. Perhaps the running maximum begins at 0: it must

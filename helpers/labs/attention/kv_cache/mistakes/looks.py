@@ -65,6 +65,22 @@ class _(ByHand):
 
 
 @kv_cache.mistake(breaks=ATTENDS)
+class SquareMask(ByHand):
+    """Several positions behind earlier ones: the mask does not fit the scores. Perhaps it has a column for each new position only: there is
+    one for each key, past + new.
+    """
+
+    def allowed(self, new: int, past: int) -> Tensor:
+        return torch.ones(new, new, dtype=torch.bool).tril()
+
+
+@kv_cache.variant(SquareMask)
+class _(Steps):
+    def allowed(self, new: int, past: int) -> Tensor | None:
+        return torch.ones(new, new, dtype=torch.bool).tril() if new > 1 else None
+
+
+@kv_cache.mistake(breaks=ATTENDS)
 class MaskForThePromptOnly(Steps):
     """Several positions behind earlier ones look at later ones of their call. Perhaps only the first call has a mask, since
     single positions need none.
@@ -286,7 +302,7 @@ class KeysTwice(Steps):
         super().write(k, k, past)
 
 
-@kv_cache.mistake(breaks=ANY_NUMBER)
+@kv_cache.mistake(breaks="If there is no room for all of k and v, ValueError is raised")
 class FullIsTooFull(Steps):
     """ValueError though there is room: the last place may be taken, too. Perhaps `>=` stands where `>` is meant."""
 

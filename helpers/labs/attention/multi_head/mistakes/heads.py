@@ -11,7 +11,10 @@ from torch import Tensor, nn
 from helpers.labs.attention.multi_head.exercise import multi_head
 from helpers.labs.attention.multi_head.right import attention, score, split
 
-OWN = "It calls no attention of torch's, neither the module nor a function of `torch.nn.functional`."
+OWN = (
+    "It calls no attention of torch's: not `nn.MultiheadAttention`, not its func"
+    "tion in `torch.nn.functional`, not `F.scaled_dot_product_attention`."
+)
 AS_TORCH = "Self-attention with several heads, as `nn.MultiheadAttention(E, heads, batch_first=True)` has it."
 SHAPE = "Shape (B, T, E), dtype of x."
 SLICE = "Head h has the features h * D to (h + 1) * D - 1 of queries, keys and values, with D = E / H"
@@ -215,7 +218,7 @@ def softmax_over_queries(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=AS_TORCH)
 def softmax_over_heads(*args: Any) -> Tensor:
-    """The softmax ran over dimension 1, the heads: with one head each weight is 1, and all positions get the same sum."""
+    """With one head each weight is 1, and all positions get the same sum. Perhaps the softmax ran over dimension 1, the heads."""
     return attention(*args, weigh=lambda scores: scores.softmax(1))
 
 
@@ -237,8 +240,8 @@ def dropout_on_the_weights(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=STAY)
 def scale_put_into_the_weights(*args: Any) -> Tensor:
-    """An argument was edited in place: the next call starts from different weights. Perhaps the division by sqrt(D) was put into
-    in_w and in_b.
+    """in_w was edited in place: the next call starts from different weights. Perhaps the division by sqrt(D) was put into in_w
+    and in_b.
     """
     x, in_w, in_b, _, _, heads = args[:6]
     features = x.shape[-1]
@@ -293,6 +296,18 @@ def heads_mixed_on_the_way_back(*args: Any) -> Tensor:
 
 
 @multi_head.mistake(breaks=SLICE)
+def every_hth_feature_both_ways(*args: Any) -> Tensor:
+    """A head has each H-th feature, on the way in and on the way out: the features were split and put together as (D, H), so that
+    nothing looks mixed. They are to be split as (H, D): torch's weights know a head by D features side by side.
+    """
+    return attention(
+        *args,
+        split=lambda part, heads: part.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2),
+        merge=lambda result: result.permute(0, 2, 3, 1).flatten(2),
+    )
+
+
+@multi_head.mistake(breaks=SLICE)
 def packed_by_head(*args: Any) -> Tensor:
     """With several heads, queries, keys and values come from the wrong rows of in_w: they were cut head by head, as (H, 3, D). In
     torch's module all queries stand first, those of all heads, then all keys.
@@ -325,7 +340,7 @@ def squeezed(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=AS_TORCH)
 def only_contiguous(*args: Any) -> Tensor:
-    """`view` refuses an x that is not contiguous, a transposed one, for example. `reshape`, `flatten` or F.linear take any."""
+    """`view` refuses what is not contiguous, a transposed x or weight, for example. `reshape`, `flatten` or F.linear take any."""
     return attention(
         *args,
         project=lambda x, in_w, in_b, heads: (

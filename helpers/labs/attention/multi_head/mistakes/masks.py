@@ -103,7 +103,7 @@ def one_subtracted(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=MINUS_INF)
 def infinity_without_minus(*args: Any) -> Tensor:
-    """The result is NaN, or the blocked positions alone are seen: their scores became inf, without the minus."""
+    """A position from which anything is blocked gets NaN. Perhaps the blocked scores became inf, without the minus."""
     return attention(
         *args,
         block=lambda scores, blocked: scores.masked_fill(blocked, float("inf")),
@@ -177,12 +177,22 @@ def looks_at_itself(*args: Any) -> Tensor:
     return attention(*args[:6], blocked & ~(torch.diag(empty)))
 
 
+@multi_head.mistake(breaks="The arguments stay as they were.")
+def rows_of_blocked_opened(*args: Any) -> Tensor:
+    """`blocked` was edited in place: the next layer gets a different mask. Perhaps rows in which all is blocked were opened, to avoid
+    NaN: such a row is to give 0, and `blocked` belongs to the caller.
+    """
+    if len(args) > 6 and args[6] is not None:
+        args[6][args[6].all(-1)] = False
+    return attention(*args)
+
+
 # Types.
 
 
 @multi_head.mistake(breaks=SHAPE)
 def float32_throughout(*args: Any) -> Tensor:
-    """The result has not the dtype of x: everything was computed in float32, and returned so."""
+    """With float64 the result is float32: it has not the dtype of x. Perhaps everything is computed in float32."""
     *tensors, heads = args[:6]
     return attention(*(each.float() for each in tensors), heads, *args[6:])
 
@@ -197,7 +207,9 @@ def float32_inside(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=SHAPE)
 def mask_of_float32(*args: Any) -> Tensor:
-    """With float16 or bfloat16 a product raises: the scores have become float32. Perhaps a mask of that type was added."""
+    """With float16 or bfloat16 a product raises: one factor has become float32. Perhaps a mask of that type was added to the
+    scores.
+    """
 
     def block(scores: Tensor, blocked: Tensor) -> Tensor:
         return scores + torch.zeros(blocked.shape).masked_fill(blocked, float("-inf"))
@@ -222,8 +234,9 @@ def large_negative_number(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=AS_TORCH)
 def exponents_overflow(*args: Any) -> Tensor:
-    """Scores far from 0 give NaN: exp overflows, or gives 0 for all of a row. A softmax takes the largest score of each row away
-    first."""
+    """Scores far from 0 give NaN. Perhaps their exp is taken as they are: it overflows, or gives 0 for all of a row. A softmax takes
+    the largest score of each row away first.
+    """
 
     def weigh(scores: Tensor) -> Tensor:
         weights = scores.exp()
@@ -234,8 +247,8 @@ def exponents_overflow(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=MINUS_INF)
 def blocked_after_softmax_and_normalised(*args: Any) -> Tensor:
-    """NaN, or lost digits, where a blocked score is far above the others: the softmax took all weight for it, and what is left for
-    them is 0. Block before the softmax.
+    """The result is wrong where a blocked score is far above the others. Perhaps the softmax took all weight for it, and what is left
+    for them is 0: block before the softmax.
     """
 
     def clear(weights: Tensor, blocked: Tensor) -> Tensor:
