@@ -216,7 +216,6 @@ def same_memory(answer: Any, trial: Trial) -> None:
     asks="It keeps copies of k and v, and returns what causal attention gives for q",
 )
 def keeps_copies(answer: Any, trial: Trial) -> None:
-    now = positions(trial)
     for first in (11, 3, 1):
         now = positions(trial, (2, 3, max(first, 9), 5))
         trial.given(f"KVCache(2, 3, 11, 5), attend with {first} positions, then k and v are filled with 7")

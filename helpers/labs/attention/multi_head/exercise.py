@@ -49,8 +49,8 @@ STAY = "The arguments stay as they were."
 
 @multi_head.property(
     "attention is written by hand: torch's own works nowhere inside",
-    asks="It calls no attention of torch's: not `nn.MultiheadAttention`, not its func"
-    "tion in `torch.nn.functional`, not `F.scaled_dot_product_attention`.",
+    asks="It calls no attention of torch's: not `nn.MultiheadAttention`, not its "
+    "function in `torch.nn.functional`, not `F.scaled_dot_product_attention`.",
 )
 def by_hand(answer: Answer, trial: Trial) -> None:
     args = drawn(trial, 2, 5, 12)

@@ -12,8 +12,8 @@ from helpers.labs.attention.multi_head.exercise import multi_head
 from helpers.labs.attention.multi_head.right import attention, score, split
 
 OWN = (
-    "It calls no attention of torch's: not `nn.MultiheadAttention`, not its func"
-    "tion in `torch.nn.functional`, not `F.scaled_dot_product_attention`."
+    "It calls no attention of torch's: not `nn.MultiheadAttention`, not its "
+    "function in `torch.nn.functional`, not `F.scaled_dot_product_attention`."
 )
 AS_TORCH = "Self-attention with several heads, as `nn.MultiheadAttention(E, heads, batch_first=True)` has it."
 SHAPE = "Shape (B, T, E), dtype of x."
