@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -21,12 +22,14 @@ class Operation:
     made: how many numbers the largest memory holds that it made; 0 for a view and for an edit in place.
     bytes: the bytes of all memory that it made.
     shapes: of the tensors that it was given, those in lists, too.
+    memories: all memory that it made, without keeping it: `expired()` is True of one that is freed.
     """
 
     name: str
     made: int
     bytes: int
     shapes: tuple[tuple[int, ...], ...]
+    memories: tuple[StorageWeakRef, ...]
 
 
 @contextmanager
@@ -53,7 +56,7 @@ class _Noting(TorchDispatchMode):
         made = {
             _memory(each): (each.untyped_storage().nbytes() // each.element_size(), each)
             for each in pytree.tree_leaves(result)
-            if isinstance(each, Tensor) and _memory(each) not in before
+            if isinstance(each, Tensor) and each.layout is torch.strided and _memory(each) not in before
         }
         self.ran.append(
             Operation(
@@ -61,6 +64,7 @@ class _Noting(TorchDispatchMode):
                 max((numbers for numbers, _ in made.values()), default=0),
                 sum(each.untyped_storage().nbytes() for _, each in made.values()),
                 tuple(tuple(each.shape) for each in given),
+                tuple(StorageWeakRef(each.untyped_storage()) for _, each in made.values()),
             )
         )
         return result
