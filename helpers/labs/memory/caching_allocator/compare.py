@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from helpers.check.trial import Trial
-from helpers.labs.memory.caching_allocator.model import Device, Model, plain, refusal, sizes
+from helpers.labs.memory.caching_allocator.model import Device, Model, plain, sizes
 from helpers.labs.memory.caching_allocator.traces import Op, Player, Trace, modelled, renamed
 
 OF_A_SEGMENT = ("address", "total_size", "stream", "segment_type")
