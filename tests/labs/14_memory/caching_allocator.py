@@ -216,9 +216,9 @@ class Tuples:
         )
         best = None
         for row in self._rows:
-            home, address, size, asked = row
+            home, _, size, asked = row
             if asked == 0 and size >= need and self._segments[home][1:] == (stream, kind):
-                if best is None or (size, address) < (best[2], best[1]):
+                if best is None or size < best[2]:  # the rows are sorted by address
                     best = row
         rows = set(self._rows)
         if best is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 from helpers.check.trial import Trial
@@ -18,6 +19,7 @@ from helpers.labs.memory.caching_allocator.traces import (
     EMPTY,
     EVEN,
     ODD,
+    THIRDS,
     Player,
     drawn,
     filled,
@@ -135,7 +137,11 @@ def asks_the_device(answer: Any, trial: Trial) -> None:
     )
 
 
-LIMITS = {EVEN: (1, 50, 51, 290, 291, 300, 301, 400, 401), ODD: (60, 61, 300, 301, 350, 351)}
+LIMITS = {
+    EVEN: (1, 50, 51, 290, 291, 300, 301, 400, 401),
+    ODD: (60, 61, 300, 301, 350, 351),
+    THIRDS: (9, 57, 61),
+}
 
 
 @caching_allocator.property("the snapshot has the segments and their blocks", asks=SHOWS)
@@ -196,6 +202,8 @@ def merges(answer: Any, trial: Trial) -> None:
         trace(filled("a", 10, 20, 20, 50), give("a0", "a2", "a1"), **more),
         trace(filled("a", 20, 30, 40), give("a0", "a2"), lesson="A block that is out lies between the two."),
         trace(filled("a", 60, 120, 170, 250), give("a0", "a2", "a1"), take("b", 350), give("b"), **more),
+        # What is split off in the middle has a neighbour behind it, too.
+        trace(filled("a", 60, 170, 120, 250), give("a1"), take("b", 60), give("a2"), **more),
         # What was merged has no address of its own any more.
         trace(filled("a", 60, 120, 170, 250), give("a1", "a0"), take("b", 120), give("b", "a2"), **more),
         trace(filled("a", 60, 120, 170, 250), give("a0", "a1"), take("b", 120), give("b", "a2"), **more),
@@ -270,6 +278,8 @@ def splits_small(answer: Any, trial: Trial) -> None:
         trace(filled("a", 50, 50, 50, 50), give("a1"), take("b", 50), lesson=lesson),
         trace(filled("a", 50, 50, 20), give("a2"), take("b", 12), lesson=lesson, rules=ODD),
         trace(filled("a", 60, 55, 1), take("b", 1), give("b"), lesson=lesson, rules=ODD),
+        trace(filled("a", 60, 60), lesson=lesson, rules=replace(ODD, small_buffer=129)),
+        trace(filled("a", 60, 60), lesson=lesson, rules=replace(ODD, small_buffer=131)),
         trace(filled("a", 40, 40, 40), give("a1", "a2"), take("c", 60), lesson=lesson, rules=ODD),
     )
 
@@ -290,6 +300,7 @@ def splits_large(answer: Any, trial: Trial) -> None:
         trace(take("a", 481), give("a"), take("b", 60), take("c", 380), lesson=lesson),
         trace(filled("a", 300, 240), rules=ODD, lesson=lesson),
         trace(filled("a", 300, 231), rules=ODD, lesson=lesson),
+        trace(filled("a", 290, 250), rules=replace(ODD, large_segment_size=606), lesson=lesson),
     )
 
 
@@ -567,5 +578,5 @@ def two_allocators(answer: Any, trial: Trial) -> None:
     asks=(RULES, MAKES, FITS, BEST, SPLITS, MERGES, NOT_CALLED),
 )
 def any_requests(answer: Any, trial: Trial) -> None:
-    for _ in range(4):
-        holds_in_short(answer, trial, drawn(trial.random, 40))
+    for _ in range(6):
+        holds_in_short(answer, trial, drawn(trial.random, 50))

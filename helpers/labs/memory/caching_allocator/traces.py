@@ -28,6 +28,9 @@ ODD = Rules(
     large_segment_size=605,
     round_large=70,
 )
+THIRDS = Rules(
+    min_block_size=3, small_size=10, small_buffer=31, min_large_alloc=40, large_segment_size=53, round_large=7
+)
 PLACES = (5000, 3000, 7000, 1000, 9000, 2000, 8000, 4000, 6000)  # in no order, and far apart
 
 

@@ -238,3 +238,21 @@ class KeepsTheOldPiece(Steps):
 
     def split(self, segment: Segment, block: Block, size: int) -> Block:
         return super().split(segment, block, size) if block in segment["blocks"] else block
+
+
+@caching_allocator.mistake(breaks=MERGES)
+class ForgetsWhoIsBehind(Steps):
+    """A block came back whose neighbour before it is the rest of a split, and they were not joined. Perhaps blocks know their neighbours, and
+    the split told the one behind nothing of the new one before it.
+    """
+
+    def split(self, segment: Segment, block: Block, size: int) -> Block:
+        at = segment["blocks"].index(block)
+        for behind in segment["blocks"][at + 1 : at + 2]:
+            behind["before"] = block["address"]
+        return super().split(segment, block, size)
+
+    def merge_before(self, segment: Segment, block: Block) -> None:
+        at = segment["blocks"].index(block)
+        if at and block.get("before") in (None, segment["blocks"][at - 1]["address"]):
+            super().merge_before(segment, block)
