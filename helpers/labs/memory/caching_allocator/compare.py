@@ -224,7 +224,7 @@ def _of_calls(op: Op, trace: Trace, own: Player, model: Player, got: Any, count:
         f"At {op}, {words}",
         _calls_in_words(wanted),
         _calls_in_words(called),
-        (kind, [name for name, _ in called], [number for name, number in called if name == "malloc"]),
+        (kind, [name for name, _ in called], [number for _, number in called]),
     )
 
 
@@ -322,6 +322,8 @@ def lying(op: Op, trace: Trace, count: int, address: Any) -> tuple[str, str]:
     for segment in modelled(trace.first(count)).allocator.snapshot():
         if segment["address"] < address < segment["address"] + segment["total_size"]:
             return "This address lies inside the new segment, and not at its front.", "not the front"
+    if address in modelled(trace.first(count - 1)).device.back:
+        return "A segment began there that the device has back.", "given back"
     return "No block of the allocator lies there.", "nowhere"
 
 

@@ -47,7 +47,7 @@ class Device:
         self._next = iter(addresses) if not isinstance(addresses, int) else None
         self._random = random.Random(addresses if isinstance(addresses, int) else 0)
         self._out: dict[int, int] = {}  # the segments that are out, with their sizes
-        self._back: list[int] = []  # addresses of those that came back
+        self.back: list[int] = []  # addresses of those that came back
 
     def malloc(self, nbytes: int) -> int:
         self.calls.append(("malloc", plain(nbytes)))
@@ -61,13 +61,13 @@ class Device:
     def free(self, address: int) -> None:
         self.calls.append(("free", plain(address)))
         if isinstance(address, int) and self._out.pop(address, None) is not None:
-            self._back = sorted({*self._back, address})  # the order in which segments go back is free
+            self.back = sorted({*self.back, address})  # the order in which segments go back is free
 
     def _drawn(self, size: int) -> int:
         ends = [at + its for at, its in self._out.items()]
         starts = [at - size for at in self._out]
         far = [10_000 * self._random.randrange(1, 1000) for _ in range(4)]
-        places = [*self._back[:2], *self._random.sample(ends, min(1, len(ends))), *starts[-1:], *far[:2]]
+        places = [*self.back[:2], *self._random.sample(ends, min(1, len(ends))), *starts[-1:], *far[:2]]
         self._random.shuffle(places)
         free = [at for at in (*places, *far) if at > 0 and self._has_room(at, size)]
         return free[0] if free else max(ends) + 10_000

@@ -181,8 +181,11 @@ def drawn_rules(draw: random.Random) -> Rules:
     )
 
 
-def drawn(draw: random.Random, count: int) -> Trace:
-    """Requests of sizes near every limit, on three streams. At the end all is freed."""
+def drawn(draw: random.Random, count: int, *, many: bool = False) -> Trace:
+    """Requests of sizes near every limit, on three streams. At the end all is freed.
+
+    many: a dozen segments more are idle then.
+    """
     rules, addresses = drawn_rules(draw), draw.randrange(1 << 30)
     player = Player(Model, Trace((), rules, addresses))
     ops: list[Op] = []
@@ -201,7 +204,8 @@ def drawn(draw: random.Random, count: int) -> Trace:
             out.remove(op.name)
             gone.append(op.name)
     draw.shuffle(out)
-    return Trace((*ops, *give(*out), *_many(draw, rules, "q"), EMPTY), rules, addresses)
+    more = _many(draw, rules, "q") if many else []
+    return Trace((*ops, *give(*out), *more, EMPTY), rules, addresses)
 
 
 def _many(draw: random.Random, rules: Rules, prefix: str) -> list[Op]:

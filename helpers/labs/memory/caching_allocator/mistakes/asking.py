@@ -140,6 +140,16 @@ class EmptiesAndAsksAgain(Steps):
             return super().new(size, small, stream)
 
 
+@caching_allocator.variant(EmptiesAndAsksAgain)
+class _(Steps):
+    def new(self, size: int, small: bool, stream: int) -> Found:
+        try:
+            return super().new(size, small, stream)
+        except torch.OutOfMemoryError:
+            self.empty_cache()
+            raise
+
+
 @caching_allocator.mistake(breaks=PASSES)
 class NotesBeforeItAsks(Steps):
     """When the device has refused, the snapshot has a segment that is not there. Perhaps it was noted before the device was asked."""
@@ -234,3 +244,13 @@ class KeyErrorInstead(Steps):
             if block["state"] == "active_allocated"
         }
         return out[address]
+
+
+@caching_allocator.mistake(breaks=NONE_OUT)
+class AssertsThatItIsOut(Steps):
+    """An AssertionError at an address that is not out. It is no ValueError, and with `python -O` nothing is raised."""
+
+    def found(self, address: int) -> Found:
+        out = [block["address"] for segment in self.segments for block in segment["blocks"]]
+        assert address in out, "not out"
+        return super().found(address)

@@ -136,6 +136,37 @@ class GivesBackAndKeeps(Steps):
 
 
 @caching_allocator.mistake(breaks=EMPTIES)
+class StillInThePool(Steps):
+    """A request was served from a segment that the device has back. Perhaps its block still stands in a second list, in which idle blocks
+    are looked for.
+    """
+
+    def __init__(self, device: Any, rules: Rules) -> None:
+        super().__init__(device, rules)
+        self.pool: list[Found] = []
+
+    def empty_cache(self) -> None:
+        self.pool += [(each, each["blocks"][0]) for each in self.segments if self.is_idle(each)]
+        super().empty_cache()
+
+    def idle_blocks(self) -> list[Found]:
+        return super().idle_blocks() + [found for found in self.pool if found[1]["state"] == "inactive"]
+
+
+@caching_allocator.mistake(breaks=EMPTIES)
+class ChangesADictInItsLoop(Steps):
+    """RuntimeError in `empty_cache`: a dict of segments was changed while a loop went through it. Go through a list of its keys."""
+
+    def empty_cache(self) -> None:
+        by_address = {each["address"]: each for each in self.segments}
+        for address, segment in by_address.items():
+            if self.is_idle(segment):
+                self.device.free(address)
+                self.segments.remove(segment)
+                del by_address[address]
+
+
+@caching_allocator.mistake(breaks=EMPTIES)
 class AnyIdleBlock(Steps):
     """A segment was given back in which a block is out. Throughout idle means: all of its blocks."""
 
@@ -176,7 +207,7 @@ class OneIsEnough(Steps):
 
 @caching_allocator.mistake(breaks=EMPTIES)
 class LargeOnly(Steps):
-    """An idle segment was kept, since it is small. Each idle segment goes back, of any kind and stream."""
+    """A small segment that is idle was kept. Each idle segment goes back, of any kind and stream."""
 
     def empty_cache(self) -> None:
         for segment in list(self.segments):
@@ -187,7 +218,7 @@ class LargeOnly(Steps):
 
 @caching_allocator.mistake(breaks=EMPTIES)
 class OneStreamOnly(Steps):
-    """Idle segments of stream 0 were given back, and those of other streams were kept."""
+    """Of three idle segments, that of stream 0 was given back, and those of other streams were kept."""
 
     def empty_cache(self) -> None:
         for segment in list(self.segments):
@@ -314,7 +345,9 @@ class OnlySegmentsInUse(Steps):
 
 @caching_allocator.mistake(breaks=A_COPY)
 class TheListItself(Steps):
-    """The caller emptied the list that snapshot() returned, and the allocator has lost its segments: it was its own list."""
+    """The caller emptied the list that snapshot() returned, and the next snapshot is empty. Perhaps it is the allocator's own list, or one that
+    is kept for the next call.
+    """
 
     def snapshot(self) -> list[Segment]:
         self.segments.sort(key=lambda segment: segment["address"])
@@ -323,8 +356,8 @@ class TheListItself(Steps):
 
 @caching_allocator.mistake(breaks=A_COPY)
 class CopiesTheList(Steps):
-    """The caller changed a segment in the snapshot, and the allocator's changed, too. Perhaps only the list was copied: the dicts in it are
-    the same.
+    """The caller changed a segment in the snapshot, and the next snapshot shows it. Perhaps only the list was copied: the dicts in it are the
+    same.
     """
 
     def snapshot(self) -> list[Segment]:
@@ -333,8 +366,8 @@ class CopiesTheList(Steps):
 
 @caching_allocator.mistake(breaks=A_COPY)
 class CopiesTheSegments(Steps):
-    """The caller emptied `blocks` of a segment in the snapshot, and the allocator's are gone. Perhaps the dict of the segment was copied,
-    and the list in it is the same.
+    """The caller emptied `blocks` of a segment in the snapshot, and they are gone in the next one. Perhaps the dict of the segment was copied, and
+    the list in it is the same.
     """
 
     def snapshot(self) -> list[Segment]:
@@ -343,8 +376,8 @@ class CopiesTheSegments(Steps):
 
 @caching_allocator.mistake(breaks=A_COPY)
 class CopiesTheBlocksList(Steps):
-    """The caller changed a block in the snapshot, and the allocator's block changed, too. Perhaps the lists were copied, and the dicts of
-    the blocks are the same.
+    """The caller changed a block in the snapshot, and the next snapshot shows it. Perhaps the lists were copied, and the dicts of the blocks
+    are the same.
     """
 
     def snapshot(self) -> list[Segment]:
