@@ -11,7 +11,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.memory.leaks import inputs
-from helpers.labs.memory.leaks.inputs import not_collected, require
+from helpers.labs.memory.leaks.inputs import require
+from helpers.labs.memory.shared.collector import collector
 
 leaks = Exercise(
     "14.leaks",
@@ -154,14 +155,14 @@ def not_garbage(answer: Any, trial: Trial) -> None:
             inputs.late_cycles,
         ),
     ):
-        with not_collected():
-            require(
-                answer,
-                trial,
-                words,
-                make,
-                "A cycle of references holds x.cos() until the garbage collector runs, which here it does when called only.",
-            )
+        require(
+            answer,
+            trial,
+            words,
+            make,
+            "A cycle of references holds x.cos() until the garbage collector runs, which here it does when called only.",
+            by_itself=False,
+        )
 
 
 @leaks.property("three calls, and the second is watched", asks=CALLS)
@@ -176,7 +177,8 @@ def three_calls(answer: Any, trial: Trial) -> None:
 
     words = "a step that keeps x.cos() in its first call, x.exp() in its second, x.tanh() in its third, then others"
     trial.given(words)
-    got = trial.call(answer, counted)
+    with collector(by_itself=True):
+        got = trial.call(answer, counted)
     trial.true(
         len(calls) == 3,
         f"step was called {len(calls)} times.",
@@ -207,7 +209,7 @@ def nothing_is_kept(answer: Any, trial: Trial) -> None:
             returned.append(StorageWeakRef(result.untyped_storage()))
             return {"loss": result} if of_a_graph else result
 
-        with not_collected():
+        with collector(by_itself=False):
             got = trial.call(answer, step)
             end = [call + 1 for call, memory in enumerate(returned) if not memory.expired()]
             gc.collect()
@@ -245,7 +247,7 @@ def nothing_is_held(answer: Any, trial: Trial) -> None:
     def step() -> None:
         made.extend(StorageWeakRef(each.untyped_storage()) for each in (x.cos(), x.exp()))
 
-    with not_collected():
+    with collector(by_itself=False):
         got = trial.call(answer, step)
         alive = sum(not memory.expired() for memory in made)
     trial.true(
@@ -271,5 +273,6 @@ def call_after_call(answer: Any, trial: Trial) -> None:
     want = inputs.left_behind(inputs.twice(trial.generator))
     for number in range(2):
         trial.given(f"the same step, call {number + 1} of leaks")
-        got = trial.call(answer, step)
+        with collector(by_itself=True):
+            got = trial.call(answer, step)
         inputs.right(trial, got, want, f"the same step, {number + 1}", "Only what one call leaves is named.")

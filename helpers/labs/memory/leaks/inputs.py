@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,17 +13,24 @@ from torch import Tensor, nn
 
 from helpers.check.operations import operations
 from helpers.check.trial import Trial
+from helpers.labs.memory.shared.collector import collector
 
 Step = Callable[[], Any]
 Make = Callable[[torch.Generator], Step]
 
 
-def require(answer: Any, trial: Trial, words: str, make: Make, lesson: str) -> None:
-    """Wrong unless the answer names what the second call leaves behind."""
+def require(
+    answer: Any, trial: Trial, words: str, make: Make, lesson: str, *, by_itself: bool = True
+) -> None:
+    """Wrong unless the answer names what the second call leaves behind.
+
+    by_itself: whether the garbage collector runs meanwhile without being called.
+    """
     trial.given(words)
     seed = trial.random.randrange(1 << 30)
     want = left_behind(make(torch.Generator().manual_seed(seed)))
-    got = trial.call(answer, make(torch.Generator().manual_seed(seed)))
+    with collector(by_itself=by_itself):
+        got = trial.call(answer, make(torch.Generator().manual_seed(seed)))
     right(trial, got, want, words, lesson)
 
 
@@ -70,7 +76,7 @@ def _without(some: list[Any], others: list[Any]) -> list[Any]:
 
 def left_behind(step: Step) -> list[str]:
     """The names, by one log over three calls of which the second is looked at in the end."""
-    with not_collected(), operations() as ran:
+    with collector(by_itself=False), operations() as ran:
         step()
         start = len(ran)
         step()
@@ -79,20 +85,6 @@ def left_behind(step: Step) -> list[str]:
         gc.collect()
         names = [each.name for each in ran[start:stop] for memory in each.memories if not memory.expired()]
     return sorted(names)
-
-
-@contextmanager
-def not_collected() -> Iterator[None]:
-    """The garbage collector runs only when it is asked to, and looks only at what comes in the block: it is fast then."""
-    was = gc.isenabled()
-    gc.disable()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if was:
-            gc.enable()
 
 
 def drawn(g: torch.Generator, *shape: int) -> Tensor:

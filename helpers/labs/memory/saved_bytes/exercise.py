@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,6 +12,7 @@ from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.memory.saved_bytes import inputs
 from helpers.labs.memory.saved_bytes.inputs import Case, Loud, Normed, require, rows, some
+from helpers.labs.memory.shared.collector import collector
 from helpers.labs.memory.shared.kept import alive_of, in_words
 
 saved_bytes = Exercise(
@@ -166,7 +165,7 @@ def nothing_is_left(answer: Any, trial: Trial) -> None:
     n = rows(trial)
     x = some(trial, n, 4)
     trial.given(f"fn(x) = (x.sin() * x.cos()).exp(), x of shape ({n}, 4); looked at when saved_bytes has returned")
-    with _no_collection():
+    with collector(by_itself=False):
         with operations() as ran:
             trial.call(answer, lambda x: (x.sin() * x.cos()).exp(), x)
         sizes = sorted(alive_of(ran).values())
@@ -186,33 +185,23 @@ def nothing_is_left(answer: Any, trial: Trial) -> None:
     )
 
 
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """The garbage collector runs only when it is asked to, so that what it frees is there each time."""
-    gc.collect()
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 @saved_bytes.property(
     "each call counts anew",
-    asks="The bytes that `fn(*args)` makes and keeps for its backward.",
+    asks=("The bytes that `fn(*args)` makes and keeps for its backward.", "`fn` runs once, and no backward runs."),
 )
 def call_after_call(answer: Any, trial: Trial) -> None:
     n = rows(trial)
     x, y = some(trial, n, 4), some(trial, n + 2, 5)
     first, second = inputs.wholes(trial)[1], inputs.given_up(trial)[0]
     again = ", called several times in a row"
+
+    def tanh(x: torch.Tensor) -> torch.Tensor:
+        return x.tanh()
+
     for case in (
         first,
-        first,
-        Case("fn(x) = x.tanh()", lambda x: x.tanh(), (x,), "tanh saves its result."),
-        Case("fn(x) = x.tanh(), a larger x", lambda x: x.tanh(), (y,), "tanh saves its result."),
+        Case(f"fn(x) = x.tanh(), x of shape ({n}, 4)", tanh, (x,), "tanh saves its result."),
+        Case(f"fn(x) = x.tanh(), x of shape ({n + 2}, 5)", tanh, (y,), "tanh saves its result."),
         second,
         first,
     ):

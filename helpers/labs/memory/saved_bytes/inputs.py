@@ -156,6 +156,12 @@ def kinds(trial: Trial) -> list[Case]:
     x, w = some(trial, n, 4), some(trial, 4, 3)
     return [
         Case(
+            f"fn(x, w) = (x.sin() @ w).cos().exp(), x of shape ({n}, 4), w of shape (4, 3)",
+            lambda x, w: (x.sin() @ w).cos().exp(),
+            (x, w),
+            "The product saves x.sin() and w, cos saves its input, and exp its result, which is the result of fn.",
+        ),
+        Case(
             f"fn(x) = x.sin().cos().sum(), x of shape ({n}, 4)",
             lambda x: x.sin().cos().sum(),
             (x,),

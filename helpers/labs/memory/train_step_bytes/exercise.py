@@ -43,7 +43,7 @@ GRADIENTS = '"gradients": of the model\'s parameters, as they are when the backw
 OPTIMIZER = '"optimizer": the tensors in the optimizer\'s state after the step.'
 ONCE = "Within a kind, a memory counts once, whole, however many tensors look at it."
 LEFT = "The gradients are left in the parameters."
-MLP = "Linear(6, 5), Tanh, Linear(5, 3), cross entropy"
+MLP = "Linear(6, 5), Tanh, Linear(5, 4), cross entropy"
 
 
 @train_step_bytes.property(
@@ -51,8 +51,8 @@ MLP = "Linear(6, 5), Tanh, Linear(5, 3), cross entropy"
     asks=(MAKES, MODEL, BATCH, SAVED, GRADIENTS, OPTIMIZER),
 )
 def plain(answer: Any, trial: Trial) -> None:
-    require(answer, trial, f"{MLP}, a batch of 7, Adam", inputs.adam, {})
     require(answer, trial, f"{MLP}, a batch of 9, SGD with momentum", inputs.momentum, {})
+    require(answer, trial, f"{MLP}, a batch of 7, Adam", inputs.adam, {})
     require(
         answer,
         trial,
@@ -176,13 +176,13 @@ def parts(answer: Any, trial: Trial) -> None:
     its, mine = require(
         answer,
         trial,
-        "three parameters and a buffer that are parts of one memory of 41 numbers, and a fourth parameter; an optimizer whose "
+        "three parameters and a buffer that are parts of one memory of 41 numbers, and a frozen fourth; an optimizer whose "
         "states are parts of one memory",
         inputs.flat,
         {
             "parameters": "Three parameters are parts of a memory of 164 bytes, of which a parameter keeps all alive.",
             "buffers": "The buffer looks at the memory of parameters. Once within a kind, and in each kind.",
-            "gradients": "The gradients of what torch.cat put together are parts of one memory.",
+            "gradients": "The gradients of what torch.cat put together are parts of one memory, of which the part of the frozen fourth is nobody's.",
             "optimizer": "The states are parts of one memory, which counts once, whole; what is no tensor does not count.",
         },
     )
@@ -223,13 +223,14 @@ def saved_once(answer: Any, trial: Trial) -> None:
 
 @train_step_bytes.property("what the forward gave up is not kept", asks=SAVED)
 def given_up(answer: Any, trial: Trial) -> None:
-    require(
-        answer,
-        trial,
-        "a model that makes a second result, by sin, a Linear and sigmoid, and throws it away",
-        inputs.wasteful,
-        {"saved": "What was saved for a result that is thrown away is freed before the loss is there."},
-    )
+    for by_sigmoid, ends in ((False, "a product"), (True, "sigmoid")):
+        require(
+            answer,
+            trial,
+            f"a model that makes a second result, by sin, a Linear and {ends}, and throws it away",
+            lambda g, by_sigmoid=by_sigmoid: inputs.wasteful(g, by_sigmoid),
+            {"saved": "What was saved for a result that is thrown away is freed before the loss is there."},
+        )
 
 
 @train_step_bytes.property("bytes, whatever the dtype", asks=(MAKES, ONCE))

@@ -147,7 +147,7 @@ def layers(*each: Callable[[], nn.Module]) -> nn.Sequential:
 
 
 def small(g: torch.Generator) -> nn.Module:
-    made = layers(lambda: nn.Linear(6, 5), nn.Tanh, lambda: nn.Linear(5, 3))
+    made = layers(lambda: nn.Linear(6, 5), nn.Tanh, lambda: nn.Linear(5, 4))
     return given_numbers(made, g)
 
 
@@ -254,7 +254,7 @@ class Flat(nn.Module):
         flat = drawn(g, 41)
         self.first, self.second = (nn.Parameter(flat[at : at + 12].view(2, 6)) for at in (0, 12))
         self.third = nn.Parameter(flat[24:39].view(5, 3))
-        self.fourth = nn.Parameter(drawn(g, 1, 6))
+        self.fourth = nn.Parameter(drawn(g, 1, 6), requires_grad=False)
         self.register_buffer("row", flat[24:27])
 
     def forward(self, x: Tensor) -> Tensor:
@@ -319,8 +319,8 @@ def partly(g: torch.Generator) -> Step:
         whole = drawn(g, 2, *each.shape)
         each.grad = whole[0]
     groups = [
-        {"params": list(model.first.parameters()), "lr": 0.1},
-        {"params": list(model.unused.parameters()), "lr": 0.2},
+        {"params": [model.first.weight], "lr": 0.1},
+        {"params": [model.first.bias, *model.unused.parameters()], "lr": 0.2},
     ]
     optimizer = torch.optim.AdamW(groups, amsgrad=True)
     x, y = classified(g)
@@ -353,19 +353,21 @@ def masked(g: torch.Generator, training: bool) -> Step:
 class Wasteful(nn.Module):
     """Makes a second result and throws it away, as a model does whose head for an auxiliary loss is not used."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_sigmoid: bool) -> None:
         super().__init__()
         self.first, self.out, self.other = nn.Linear(6, 5), nn.Linear(5, 3), nn.Linear(5, 8)
+        self.by_sigmoid = by_sigmoid
 
     def forward(self, x: Tensor) -> Tensor:
         h = self.first(x).tanh()
         result = self.out(h)
-        self.other(h.sin()).sigmoid()
+        second = self.other(h.sin())
+        second.sigmoid() if self.by_sigmoid else second.cos() * second  # nobody looks at it
         return result
 
 
-def wasteful(g: torch.Generator) -> Step:
-    (model,) = layers(Wasteful)
+def wasteful(g: torch.Generator, by_sigmoid: bool) -> Step:
+    (model,) = layers(lambda: Wasteful(by_sigmoid))
     given_numbers(model, g)
     x, y = classified(g)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
