@@ -2,6 +2,141 @@
 
 from __future__ import annotations
 
+import weakref
+from itertools import chain
 from typing import Any
 
-RIGHT: list[Any] = []  # TODO: two or more
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+
+
+def _memories(tensors: Any) -> dict[int, int]:
+    found = {}
+    for each in tensors:
+        storage = each.untyped_storage()
+        found.setdefault(storage._cdata, storage.nbytes())
+    return found
+
+
+def by_closure(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> dict[str, int]:
+    """The optimizer calls the step's other parts."""
+    found: dict[str, int] = {}
+    kept: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    class Packed:
+        def __init__(self, tensor: Tensor) -> None:
+            self.tensor = tensor.detach()
+            kept.add(self)
+
+    def closure() -> Tensor:
+        for each in model.parameters():
+            each.grad = None
+        with torch.enable_grad():
+            with saved_tensors_hooks(Packed, lambda packed: packed.tensor):
+                loss = loss_fn(model(x), y)
+            there = _memories([*model.parameters(), *model.buffers(), x, y])
+            saved = _memories(packed.tensor for packed in kept)
+            found["saved"] = sum(size for memory, size in saved.items() if memory not in there)
+            loss.backward()
+        found["gradients"] = sum(
+            _memories(each.grad for each in model.parameters() if each.grad is not None).values()
+        )
+        return loss
+
+    optimizer.step(closure)
+    states = chain.from_iterable(entry.values() for entry in optimizer.state.values())
+    found["optimizer"] = sum(_memories(each for each in states if torch.is_tensor(each)).values())
+    found["parameters"] = sum(_memories(model.parameters()).values())
+    found["buffers"] = sum(_memories(model.buffers()).values())
+    found["batch"] = sum(_memories([x, y]).values())
+    return found
+
+
+def by_the_graph(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> dict[str, int]:
+    """What is saved is found by a walk over the graph; gradients by torch.autograd.grad."""
+    model.zero_grad(set_to_none=True)
+    parameters, buffers = list(model.parameters()), list(model.buffers())
+    loss = loss_fn(model(x), y)
+    todo, met, saved = [loss.grad_fn], set(), {}
+    there = _memories([*parameters, *buffers, x, y])
+    while todo:
+        node = todo.pop()
+        if node is None or node in met:
+            continue
+        met.add(node)
+        todo.extend(behind for behind, _ in node.next_functions)
+        for name in dir(node):
+            if name.startswith("_saved_") or name == "saved_tensors":
+                value = getattr(node, name)
+                values = value if isinstance(value, tuple | list) else (value,)
+                saved |= _memories(each for each in values if isinstance(each, Tensor))
+    saved = {memory: size for memory, size in saved.items() if memory not in there}
+    trained = [each for each in parameters if each.requires_grad]
+    gradients = torch.autograd.grad(loss, trained, allow_unused=True)
+    for each, gradient in zip(trained, gradients, strict=True):
+        each.grad = gradient
+    total = {
+        "gradients": sum(_memories(each for each in gradients if each is not None).values()),
+        "saved": sum(saved.values()),
+        "parameters": sum(_memories(parameters).values()),
+        "buffers": sum(_memories(buffers).values()),
+        "batch": sum(_memories((x, y)).values()),
+    }
+    optimizer.step()
+    states = optimizer.state_dict()["state"].values()
+    tensors = [each for entry in states for each in entry.values() if isinstance(each, Tensor)]
+    return total | {"optimizer": sum(_memories(tensors).values())}
+
+
+def by_lists(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> dict[str, int]:
+    """Storages in lists, compared by their address, while all of them are alive."""
+
+    def total(tensors: Any) -> int:
+        seen: list[int] = []
+        count = 0
+        for each in tensors:
+            storage = each.untyped_storage()
+            if storage.data_ptr() not in seen:
+                seen.append(storage.data_ptr())
+                count += storage.size()
+        return count
+
+    packed: list[weakref.ref[Tensor]] = []
+
+    def pack(tensor: Tensor) -> Tensor:
+        plain = tensor.detach()
+        packed.append(weakref.ref(plain))
+        return plain
+
+    for each in model.parameters():
+        each.grad = None
+    hooks = saved_tensors_hooks(pack, lambda plain: plain)
+    with hooks:
+        out = model(x)
+        loss = loss_fn(out, y)
+    del out
+    before = {each.untyped_storage().data_ptr() for each in [*model.parameters(), *model.buffers(), x, y]}
+    alive = [tensor for one in packed if (tensor := one()) is not None]
+    saved = total(each for each in alive if each.untyped_storage().data_ptr() not in before)
+    del alive
+    loss.backward()
+    gradients = total(each.grad for each in model.parameters() if each.grad is not None)
+    optimizer.step()
+    tensors: list[Tensor] = []
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            for value in optimizer.state.get(parameter, {}).values():
+                if isinstance(value, Tensor):
+                    tensors.append(value)
+    return dict(
+        saved=saved,
+        gradients=gradients,
+        optimizer=total(tensors),
+        parameters=total(model.parameters()),
+        buffers=total(model.buffers()),
+        batch=total([x, y]),
+    )
+
+
+RIGHT: list[Any] = [by_closure, by_the_graph, by_lists]

@@ -2,12 +2,418 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+import copy
+from typing import Any
 
+import torch
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+
+from helpers.check.operations import operations
 from helpers.labs.memory.saved_bytes.exercise import saved_bytes
+from helpers.labs.memory.saved_bytes.right import all_before, buffers_of, counted, memory_of, whole
+
+MAKES = "The bytes that `fn(*args)` makes and keeps for its backward."
+SAVED = "Counted is the memory of the tensors that autograd saves"
+KEEPS = "and that the result still keeps when `fn` has returned"
+GAVE_UP = "what autograd saved and gave up before that does not count."
+ONCE = "A memory counts once"
+WHOLE = (
+    "A memory counts once, whole, however many saved tensors look at it, and through whatever part of it."
+)
+BEFORE = "Memory that was there before does not count"
+ARGUMENTS = "that of the arguments"
+MODULE = "and of a module's parameters and buffers."
+RUNS = "`fn` runs once"
+NO_BACKWARD = "no backward runs."
+NOTHING = "Nothing that `fn` made is alive when `saved_bytes` has returned."
+OFF = "With gradients switched off the result is 0."
 
 
-@saved_bytes.mistake(breaks="TODO: the words of the docstring that it breaks")
-def todo(x: Tensor) -> Tensor:
-    """TODO: the sentence of a good teacher."""
-    return x
+# What is counted.
+
+
+@saved_bytes.mistake(breaks=SAVED)
+def all_that_is_made(fn: Any, *args: Tensor) -> int:
+    """All memory that the operations make is counted. Much of it is freed while fn runs; only what autograd saves is kept for
+    the backward.
+    """
+    with operations() as ran:
+        fn(*args)
+    return sum(each.bytes for each in ran)
+
+
+@saved_bytes.mistake(breaks=KEEPS)
+def result_let_go(fn: Any, *args: Tensor) -> int:
+    """The count came out as 0. The result holds the graph, and the graph what is saved: perhaps nobody held the result when
+    the memory was counted.
+    """
+    return counted(fn, *args, holds=False)
+
+
+@saved_bytes.mistake(breaks=SAVED)
+def result_left_out(fn: Any, *args: Tensor) -> int:
+    """The memory of fn's result is left out. exp saves its result for its own backward: that it is returned, too, changes
+    nothing.
+    """
+    last: list[Tensor] = []
+
+    def noted(*inner: Tensor) -> Tensor:
+        last[:] = [fn(*inner)]
+        return last[0]
+
+    def size(tensor: Tensor) -> int:
+        return whole(tensor) if sizes.setdefault(memory_of(tensor), whole(tensor)) else 0
+
+    sizes: dict[int, int] = {}
+    total = counted(noted, *args, before=lambda _, inner: all_before(fn, inner), size=size)
+    return total - sizes.get(memory_of(last[0]), 0)
+
+
+@saved_bytes.mistake(breaks=SAVED)
+def last_node_only(fn: Any, *args: Tensor) -> int:
+    """Only what the last operation saved is counted. Each node of the graph keeps what it saved: the others are reached by
+    `next_functions`.
+    """
+    result = fn(*args)
+    found = {}
+    there = [memory_of(each) for each in all_before(fn, args)]
+    for name in dir(result.grad_fn):
+        value = getattr(result.grad_fn, name) if name.startswith("_saved_") else None
+        if isinstance(value, Tensor) and memory_of(value) not in there:
+            found[memory_of(value)] = whole(value)
+    return sum(found.values())
+
+
+@saved_bytes.mistake(breaks=MAKES)
+def a_float(fn: Any, *args: Tensor) -> Any:
+    """The count is a float. Bytes are whole numbers, and an int is asked for: perhaps it was divided, by 1, 1024 or 1e6."""
+    return counted(fn, *args) / 1
+
+
+# What was there before.
+
+
+@saved_bytes.mistake(breaks=ARGUMENTS)
+def arguments_counted(fn: Any, *args: Tensor) -> int:
+    """The arguments are counted where autograd saves them. They were there before, and are alive whether they are saved or
+    not. A tensor that is saved is a new object each time: it can be known by its memory.
+    """
+    return counted(fn, *args, before=lambda fn, args: all_before(fn, ()))
+
+
+@saved_bytes.mistake(breaks=ARGUMENTS)
+def arguments_by_their_first_byte(fn: Any, *args: Tensor) -> int:
+    """A part of an argument is counted as new memory: `x[2:]` begins at a different address than x. Perhaps `data_ptr()` of
+    the tensors was compared; that of their storages is the same.
+    """
+    return counted(fn, *args, known_by=Tensor.data_ptr)
+
+
+@saved_bytes.mistake(breaks=MODULE)
+def parameters_counted(fn: Any, *args: Tensor) -> int:
+    """The weights of a module are counted: a product saves them. They are there whether a backward comes or not."""
+    return counted(fn, *args, before=lambda fn, args: [*args, *buffers_of(fn)])
+
+
+@saved_bytes.variant(parameters_counted)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *args, before=lambda fn, args: args)
+
+
+@saved_bytes.mistake(breaks=MODULE)
+def frozen_parameters_counted(fn: Any, *args: Tensor) -> int:
+    """A frozen weight is counted. It needs no gradient, and a product saves it for the gradient of its other factor; its
+    memory was there before.
+    """
+    trained = lambda fn: (each for each in fn.parameters() if each.requires_grad)  # noqa: E731
+    return counted(
+        fn,
+        *args,
+        before=lambda fn, args: [*args, *(trained(fn) if isinstance(fn, nn.Module) else ()), *buffers_of(fn)],
+    )
+
+
+@saved_bytes.mistake(breaks=MODULE)
+def own_parameters_only(fn: Any, *args: Tensor) -> int:
+    """The weights of the modules inside the module are counted. `parameters()` gives those of all modules inside, too;
+    perhaps they were looked for without these.
+    """
+    return counted(
+        fn,
+        *args,
+        before=lambda fn, args: [
+            *args,
+            *(fn.parameters(recurse=False) if isinstance(fn, nn.Module) else ()),
+            *buffers_of(fn),
+        ],
+    )
+
+
+@saved_bytes.variant(own_parameters_only)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(
+        fn,
+        *args,
+        before=lambda fn, args: [*args, *(each for each in vars(fn).get("_parameters", {}).values() if each is not None)],
+    )
+
+
+@saved_bytes.mistake(breaks=MODULE)
+def parameters_by_their_first_byte(fn: Any, *args: Tensor) -> int:
+    """A part of a weight is counted as new memory: the second half of a weight begins at a different address than the weight.
+    Perhaps its `data_ptr()` was compared with that of the weight.
+    """
+    there = [memory_of(each) for each in args]
+    first = [each.data_ptr() for each in all_before(fn, ())]
+    return counted(
+        fn,
+        *args,
+        before=lambda fn, args: args,
+        known_by=lambda tensor: memory_of(tensor) in there or tensor.data_ptr() in first,
+    )
+
+
+@saved_bytes.mistake(breaks=MODULE)
+def buffers_counted(fn: Any, *args: Tensor) -> int:
+    """Buffers are counted: batch norm saves its running mean and variance. They were there before, like the parameters."""
+    return counted(fn, *args, before=lambda fn, args: [*args, *_parameters(fn)])
+
+
+def _parameters(fn: Any) -> list[Tensor]:
+    return list(fn.parameters()) if isinstance(fn, nn.Module) else []
+
+
+@saved_bytes.mistake(breaks=MODULE)
+def by_the_state_dict(fn: Any, *args: Tensor) -> int:
+    """Buffers that are not persistent are counted. Perhaps what was there before was taken from `state_dict()`, which leaves
+    them out.
+    """
+    return counted(
+        fn,
+        *args,
+        before=lambda fn, args: [*args, *(fn.state_dict().values() if isinstance(fn, nn.Module) else ())],
+    )
+
+
+@saved_bytes.mistake(breaks=BEFORE)
+def the_whole_history(fn: Any, *args: Tensor) -> int:
+    """What the graph of an argument keeps is counted. That was saved before fn was called: fn's own part of the graph ends at
+    the arguments.
+    """
+    result = fn(*args)
+    there = [memory_of(each) for each in all_before(fn, args)]
+    todo, met, found = [result.grad_fn], {None}, {}
+    while todo:
+        node = todo.pop()
+        if node in met:
+            continue
+        met.add(node)
+        todo += [behind for behind, _ in node.next_functions]
+        values = [
+            getattr(node, name) for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"
+        ]
+        for each in torch.utils._pytree.tree_leaves(values):
+            if isinstance(each, Tensor) and memory_of(each) not in there:
+                found[memory_of(each)] = whole(each)
+    return sum(found.values())
+
+
+# Once, and whole.
+
+
+@saved_bytes.mistake(breaks=ONCE)
+def each_saved_tensor(fn: Any, *args: Tensor) -> int:
+    """A memory that is saved several times is counted as many times. Saving makes no copy: all look at one memory."""
+    return counted(fn, *args, once_by=None)
+
+
+@saved_bytes.mistake(breaks=WHOLE)
+def once_by_the_first_byte(fn: Any, *args: Tensor) -> int:
+    """Two parts of one memory are counted as two. They begin at different addresses: perhaps `data_ptr()` of the tensors told
+    them apart.
+    """
+    return counted(fn, *args, once_by=Tensor.data_ptr)
+
+
+@saved_bytes.variant(once_by_the_first_byte)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *args, once_by=lambda tensor: (tensor.data_ptr(), tensor.shape))
+
+
+@saved_bytes.mistake(breaks="whole, however many saved tensors look at it, and through whatever part of it.")
+def parts_only(fn: Any, *args: Tensor) -> int:
+    """Of a memory only the part is counted that a saved tensor shows. It keeps the whole alive. Perhaps numel() times
+    element_size() was taken: that is the tensor's, not the memory's.
+    """
+    return counted(fn, *args, size=lambda tensor: tensor.numel() * tensor.element_size())
+
+
+@saved_bytes.mistake(breaks="whole, however many saved tensors look at it, and through whatever part of it.")
+def each_part(fn: Any, *args: Tensor) -> int:
+    """What each saved tensor shows is added up, so that a memory that is saved several times counts as many times, and one
+    that is saved in part counts in part. Memories count: each once, and whole.
+    """
+    return counted(fn, *args, once_by=None, size=lambda tensor: tensor.numel() * tensor.element_size())
+
+
+@saved_bytes.variant(each_part)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *args, once_by=None, size=lambda tensor: tensor.nbytes, alive_only=False)
+
+
+@saved_bytes.mistake(breaks=MAKES)
+def four_bytes_each(fn: Any, *args: Tensor) -> int:
+    """Each number is taken for 4 bytes. That is float32: others have 1, 2 or 8."""
+    return counted(fn, *args, size=lambda tensor: whole(tensor) // tensor.element_size() * 4)
+
+
+@saved_bytes.mistake(breaks=SAVED)
+def floats_only(fn: Any, *args: Tensor) -> int:
+    """Indices and masks are left out. Autograd saves them, too, and int64 takes twice as much as float32."""
+    return counted(fn, *args, size=lambda tensor: whole(tensor) if tensor.is_floating_point() else 0)
+
+
+# What is given up.
+
+
+@saved_bytes.mistake(breaks=GAVE_UP)
+def given_up_counted(fn: Any, *args: Tensor) -> int:
+    """What was saved for a result that is thrown away is counted. It is freed before fn returns, unless somebody holds it:
+    perhaps the count itself, or a number that was noted when it was saved.
+    """
+    return counted(fn, *args, alive_only=False)
+
+
+@saved_bytes.variant(given_up_counted)
+def _(fn: Any, *args: Tensor) -> int:
+    kept: dict[int, Tensor] = {}
+    there = [memory_of(each) for each in all_before(fn, args)]
+
+    def pack(tensor: Tensor) -> Tensor:
+        kept[memory_of(tensor)] = tensor.detach()
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        result = fn(*args)
+    del result
+    return sum(whole(tensor) for memory, tensor in kept.items() if memory not in there)
+
+
+@saved_bytes.variant(given_up_counted)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *args, packed=lambda tensor: tensor, alive_only=False)
+
+
+@saved_bytes.mistake(breaks=GAVE_UP)
+def packed_itself(fn: Any, *args: Tensor) -> int:
+    """What tan and tanh saved of their own results is counted, though it was given up. Perhaps `pack` returned the tensor
+    itself: where it is the result of the operation that saves it, it holds the node, and the node holds it. Nothing frees
+    such a circle. `tensor.detach()` looks at the same memory, and holds no node.
+    """
+    return counted(fn, *args, packed=lambda tensor: tensor)
+
+
+# What runs, and what stays.
+
+
+@saved_bytes.mistake(breaks=OFF)
+def gradients_switched_on(fn: Any, *args: Tensor) -> int:
+    """Gradients were switched off, and memory is counted: perhaps they were switched on for the call. Whoever asks wants to
+    know what fn keeps as things are.
+    """
+    with torch.enable_grad():
+        return counted(fn, *args)
+
+
+@saved_bytes.mistake(breaks=MAKES)
+def arguments_made_to_require_grad(fn: Any, *args: Tensor) -> int:
+    """More is counted than is kept where an argument does not require grad: perhaps fn was called with copies or views of the
+    arguments that do.
+    """
+    own = [each.detach().requires_grad_(torch.is_grad_enabled()) for each in args]
+    return counted(fn, *own)
+
+
+@saved_bytes.mistake(breaks=RUNS)
+def runs_twice(fn: Any, *args: Tensor) -> int:
+    """fn ran twice. It takes the time of two, and buffers and generators have moved twice: perhaps a first run was to see the
+    result or to warm up.
+    """
+    fn(*args)
+    return counted(fn, *args)
+
+
+@saved_bytes.mistake(breaks=RUNS)
+def on_a_copy(fn: Any, *args: Tensor) -> int:
+    """The module's own buffers say that no batch went through it: perhaps a copy of it ran. The copy takes the memory of all
+    weights once more.
+    """
+    return counted(copy.deepcopy(fn) if isinstance(fn, nn.Module) else fn, *args)
+
+
+@saved_bytes.mistake(breaks=NO_BACKWARD)
+def backward_to_clean_up(fn: Any, *args: Tensor) -> int:
+    """A backward ran. It takes twice the time of the forward; to let go of the result frees all that it keeps."""
+    results: list[Tensor] = []
+
+    def noted(*inner: Tensor) -> Tensor:
+        results.append(fn(*inner))
+        return results[0]
+
+    total = counted(noted, *args, before=lambda _, inner: all_before(fn, inner))
+    if results[0].requires_grad:
+        inputs = [each for each in args if each.requires_grad]
+        torch.autograd.grad(results[0].sum(), inputs, allow_unused=True)
+    return total
+
+
+_last: list[Tensor] = []
+
+
+@saved_bytes.mistake(breaks=NOTHING)
+def result_held(fn: Any, *args: Tensor) -> int:
+    """When saved_bytes has returned, the result and all that it keeps are still alive: something that lives on holds them, a
+    list, an attribute or a global name.
+    """
+
+    def noted(*inner: Tensor) -> Tensor:
+        _last[:] = [fn(*inner)]
+        return _last[0]
+
+    return counted(noted, *args, before=lambda _, inner: all_before(fn, inner))
+
+
+class _Run:
+    """Holds itself."""
+
+    def __init__(self) -> None:
+        self.me = self
+        self.result: Any = None
+
+
+@saved_bytes.mistake(breaks=NOTHING)
+def held_in_a_circle(fn: Any, *args: Tensor) -> int:
+    """When saved_bytes has returned, what fn made is alive until the garbage collector comes: an object that holds itself
+    holds it, too. On a GPU the memory may be missing by then.
+    """
+    run = _Run()
+
+    def noted(*inner: Tensor) -> Tensor:
+        run.result = fn(*inner)
+        return run.result
+
+    return counted(noted, *args, before=lambda _, inner: all_before(fn, inner))
+
+
+_known: dict[Any, int] = {}
+
+
+@saved_bytes.mistake(breaks=RUNS)
+def kept_by_function(fn: Any, *args: Tensor) -> int:
+    """The same function was given a larger tensor, and the result is that of the call before: perhaps results are kept, and
+    found again by the function alone.
+    """
+    if fn not in _known:
+        _known[fn] = counted(fn, *args)
+    return _known[fn]
