@@ -38,8 +38,8 @@ RETRIES, OOMS = "num_alloc_retries", "num_ooms"
 
 @bank.mistake(breaks="An address may be 0.")
 class ZeroIsNone(Right):
-    """The search gave the address 0, and it was taken for none. 0 counts as False: perhaps there is `if address:` or an `or`. Ask
-    `is None`.
+    """The search gave the address 0, and it was taken for none. 0 counts as False: perhaps there is `if
+    address:` or an `or`. Ask `is None`.
     """
 
     def found(self) -> bool:
@@ -66,8 +66,8 @@ def _(steps: Any) -> int:
 
 @bank.mistake(breaks="An address may be 0.")
 class ZeroFromTheDeviceIsNone(Right):
-    """The device gave the address 0, and it was taken for none. The search is asked by `is None`, and `device_malloc` perhaps
-    by `if address:`.
+    """The device gave the address 0, and it was taken for none. The search is asked by `is None`, and
+    `device_malloc` perhaps by `if address:`.
     """
 
     asked = False
@@ -90,7 +90,9 @@ class NoReturn(Right):
 
 @bank.mistake(breaks=FIRST)
 class AsksOnAfterTheSearch(Right):
-    """The search gave an address, and the callbacks were asked, too. Whatever comes after the first address is not needed."""
+    """The search gave an address, and the callbacks were asked, too. Whatever comes after the first address
+    is not needed.
+    """
 
     def __call__(self) -> int:
         self.idle()
@@ -111,7 +113,9 @@ class AsksOnAfterTheSearch(Right):
 
 @bank.mistake(breaks=TWO)
 class NoCallbacks(Right):
-    """Nothing idle fits, and nobody was asked to give memory back: `free_memory_callbacks` comes before the device."""
+    """Nothing idle fits, and nobody was asked to give memory back: `free_memory_callbacks` comes before the
+    device.
+    """
 
     def callbacks(self) -> None:
         pass
@@ -119,7 +123,9 @@ class NoCallbacks(Right):
 
 @bank.mistake(breaks=TWO)
 class SearchesAgainAnyway(Right):
-    """The callbacks gave nothing back (False), and the idle blocks were searched again: they are the same as before."""
+    """The callbacks gave nothing back (False), and the idle blocks were searched again: they are the same as
+    before.
+    """
 
     def callbacks(self) -> None:
         self.steps.free_memory_callbacks()
@@ -128,7 +134,9 @@ class SearchesAgainAnyway(Right):
 
 @bank.mistake(breaks=TWO)
 class NoSecondSearch(Right):
-    """The callbacks gave memory back (True), and the idle blocks were not searched again. What came back may fit."""
+    """The callbacks gave memory back (True), and the idle blocks were not searched again. What came back may
+    fit.
+    """
 
     def callbacks(self) -> None:
         self.steps.free_memory_callbacks()
@@ -136,8 +144,8 @@ class NoSecondSearch(Right):
 
 @bank.mistake(breaks=TWO)
 class SearchOnlyAfterCallbacks(Right):
-    """The callbacks gave memory back (True), no block fitted even then, and the device was passed over. Perhaps an `elif` or `else`
-    belongs to the wrong `if`.
+    """The callbacks gave memory back (True), no block fitted even then, and the device was passed over.
+    Perhaps an `elif` or `else` belongs to the wrong `if`.
     """
 
     def callbacks(self) -> None:
@@ -181,8 +189,8 @@ class _(Right):
 
 @bank.mistake(breaks=THREE)
 class NeverCollects(Right):
-    """The threshold is above 0, and the device was asked with all old blocks still there. `collect_garbage` comes before
-    `device_malloc`.
+    """The threshold is above 0, and the device was asked with all old blocks still there. `collect_garbage`
+    comes before `device_malloc`.
     """
 
     def garbage(self) -> None:
@@ -202,7 +210,9 @@ class _(Right):
 
 @bank.mistake(breaks=THREE)
 class SearchesAfterCollecting(Right):
-    """After `collect_garbage` the idle blocks were searched. There are fewer of them now: the device has more, and is to be asked."""
+    """After `collect_garbage` the idle blocks were searched. There are fewer of them now: the device has
+    more, and is to be asked.
+    """
 
     def garbage(self) -> None:
         if self.steps.threshold > 0:
@@ -237,8 +247,8 @@ class CollectsBeforeCallbacks(Right):
 
 @bank.mistake(breaks=THREE)
 class CollectsOnlyWithoutCallbacks(Right):
-    """The threshold is above 0, and old blocks stayed where they were, since the callbacks had given memory back (True). Perhaps
-    an `elif`: the one does not depend on the other.
+    """The threshold is above 0, and old blocks stayed where they were, since the callbacks had given memory
+    back (True). Perhaps an `elif`: the one does not depend on the other.
     """
 
     def callbacks(self) -> None:
@@ -253,8 +263,8 @@ class CollectsOnlyWithoutCallbacks(Right):
 
 @bank.mistake(breaks=THREE)
 class CollectsFromAHalfOn(Right):
-    """The threshold is 0.01, above 0, and old blocks were not given back. Perhaps the threshold was rounded, or compared with a
-    number other than 0.
+    """The threshold is 0.01, above 0, and old blocks were not given back. Perhaps the threshold was rounded,
+    or compared with a number other than 0.
     """
 
     def garbage(self) -> None:
@@ -271,8 +281,8 @@ class _(Right):
 
 @bank.mistake(breaks=THREE)
 class CollectsBelowZero(Right):
-    """The threshold is below 0, and `collect_garbage` was called. Perhaps it was asked whether the threshold is 0, and not whether
-    it is above.
+    """The threshold is below 0, and `collect_garbage` was called. Perhaps it was asked whether the threshold
+    is 0, and not whether it is above.
     """
 
     def garbage(self) -> None:
@@ -293,8 +303,8 @@ class ReleasesFirst(Right):
 
 @bank.mistake(breaks=ORDER)
 class AllBeforeAvailable(Right):
-    """The device refused, and all idle segments were given back at once. Those of a suitable size come first: they are perhaps
-    enough, and each segment given back has to be asked for again later.
+    """The device refused, and all idle segments were given back at once. Those of a suitable size come first:
+    they are perhaps enough, and each segment given back has to be asked for again later.
     """
 
     def available(self) -> None:
@@ -312,7 +322,9 @@ class _(Right):
 
 @bank.mistake(breaks=FIVE)
 class AsksAfterNothingCame(Right):
-    """`release_available` gave nothing back (False), and the device was asked again: it can only refuse again."""
+    """`release_available` gave nothing back (False), and the device was asked again: it can only refuse
+    again.
+    """
 
     def available(self) -> None:
         self.steps.release_available()
@@ -321,7 +333,9 @@ class AsksAfterNothingCame(Right):
 
 @bank.mistake(breaks=FIVE)
 class AvailableIsNotTried(Right):
-    """`release_available` gave blocks back (True), and the device was not asked again before all the others went, too."""
+    """`release_available` gave blocks back (True), and the device was not asked again before all the others
+    went, too.
+    """
 
     def available(self) -> None:
         self.steps.release_available()
@@ -329,8 +343,8 @@ class AvailableIsNotTried(Right):
 
 @bank.mistake(breaks=ORDER)
 class AllOnlyWithoutAvailable(Right):
-    """`release_available` gave blocks back (True), the device refused even so, and nothing more was tried. Perhaps `release_all` stands
-    in an `else`: it does not depend on what step 5 returned.
+    """`release_available` gave blocks back (True), the device refused even so, and nothing more was tried.
+    Perhaps `release_all` stands in an `else`: it does not depend on what step 5 returned.
     """
 
     def available(self) -> None:
@@ -345,7 +359,9 @@ class AllOnlyWithoutAvailable(Right):
 
 @bank.mistake(breaks="`steps.release_all()` gives back all idle segments.")
 class NoReleaseAll(Right):
-    """Out of memory was raised, and the idle segments were not given back before. With them gone the device may have room."""
+    """Out of memory was raised, and the idle segments were not given back before. With them gone the device
+    may have room.
+    """
 
     def everything(self) -> None:
         pass
@@ -353,7 +369,9 @@ class NoReleaseAll(Right):
 
 @bank.mistake(breaks=SIX[1])
 class NoRetry(Right):
-    """All idle segments were given back, and the device was not asked again: out of memory, with the memory free."""
+    """All idle segments were given back, and the device was not asked again: what was given back
+    helps nobody.
+    """
 
     def everything(self) -> None:
         self.steps.release_all()
@@ -372,7 +390,9 @@ class SearchesAfterReleaseAll(Right):
 
 @bank.mistake(breaks=SIX[1])
 class TrustsReleaseAll(Right):
-    """`release_all` returned False, and the device was not asked again. Nothing is said of what it returns: the retry comes anyway."""
+    """`release_all` returned False, and the device was not asked again. Nothing is said of what it returns:
+    the retry comes anyway.
+    """
 
     def everything(self) -> None:
         if self.steps.release_all():
@@ -422,8 +442,8 @@ class PythonsMemoryError(Right):
 
 @bank.mistake(breaks=SEVEN)
 class PlainRuntimeError(Right):
-    """There is no memory for the request, and RuntimeError was raised. torch.OutOfMemoryError is one of its kind, and tells what
-    happened.
+    """There is no memory for the request, and RuntimeError was raised. torch.OutOfMemoryError is one of its
+    kind, and tells what happened.
     """
 
     def out_of_memory(self) -> None:
@@ -454,7 +474,9 @@ class _(Right):
 
 @bank.mistake(breaks=RETRY[0])
 class RetryCountsIfItHelps(Right):
-    """The retry did not help, and `num_alloc_retries` is what it was. It counts whether it helps or not: a retry is slow either way."""
+    """The retry did not help, and `num_alloc_retries` is what it was. It counts whether it helps or not: a
+    retry is slow either way.
+    """
 
     def everything(self) -> None:
         self.steps.release_all()
@@ -483,8 +505,8 @@ class OutOfMemoryIsNotCounted(Right):
 
 @bank.mistake(breaks=SEVEN)
 class EachRefusalCounts(Right):
-    """The request got its address in the end, and `num_ooms` went up. It counts requests that end without one, and not how often the
-    device refused.
+    """The request got its address in the end, and `num_ooms` went up. It counts requests that end without
+    one, and not how often the device refused.
     """
 
     def malloc(self) -> None:
@@ -498,7 +520,9 @@ class EachRefusalCounts(Right):
 
 @bank.mistake(breaks=RETRY[0])
 class SetsTheNumbers(Right):
-    """`num_alloc_retries` was not raised by 1 from what it was: perhaps it was set to 1. It counts over all requests."""
+    """`num_alloc_retries` was not raised by 1 from what it was: perhaps it was set to 1. It counts over all
+    requests.
+    """
 
     def count(self, name: str) -> None:
         self.steps.stats[name] = 1

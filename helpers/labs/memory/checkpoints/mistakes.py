@@ -34,7 +34,9 @@ bank = checkpoints.bank(as_function)
 
 @bank.mistake(breaks=WHICH)
 class ThrownAway(Right):
-    """All outputs fit, and the list is empty. Perhaps it holds the layers that are thrown away: those that are kept were asked."""
+    """All outputs fit, and the list is empty. Perhaps it holds the layers that are thrown away: those that
+    are kept were asked.
+    """
 
     def result(self, kept: Kept) -> Any:
         return [at for at in range(len(self.sizes)) if at not in kept]
@@ -42,7 +44,9 @@ class ThrownAway(Right):
 
 @bank.mistake(breaks=ASCENDING)
 class FromTheBack(Right):
-    """The indices come from the last layer to the first. Perhaps the way back through a table was not turned round."""
+    """The indices come from the last layer to the first. Perhaps the way back through a table was not turned
+    round.
+    """
 
     def result(self, kept: Kept) -> Any:
         return list(kept)[::-1]
@@ -50,7 +54,9 @@ class FromTheBack(Right):
 
 @bank.mistake(breaks=ASCENDING)
 class CountedFromOne(Right):
-    """All outputs fit, and the list begins with 1, or ends with the number of layers: perhaps they are counted from 1. Indices begin at 0."""
+    """All outputs fit, and the list begins with 1, or ends with the number of layers: perhaps they are
+    counted from 1. Indices begin at 0.
+    """
 
     def result(self, kept: Kept) -> Any:
         return [at + 1 for at in kept]
@@ -85,7 +91,9 @@ class NoReturn(Right):
 
 @bank.mistake(breaks=PEAK)
 class KeptOnly(Right):
-    """A gap does not fit. Perhaps only the kept outputs are counted: what a gap makes once more lives in the backward, beside them."""
+    """A gap does not fit. Perhaps only the kept outputs are counted: what a gap makes once more lives in the
+    backward, beside them.
+    """
 
     def gaps(self, kept: Kept) -> list[Kept]:
         return []
@@ -93,8 +101,8 @@ class KeptOnly(Right):
 
 @bank.mistake(breaks=PEAK)
 class GapAlone(Right):
-    """A gap with the kept outputs before it does not fit. Perhaps the gap is counted alone: the kept outputs before it are still
-    needed.
+    """A gap with the kept outputs before it does not fit. Perhaps the gap is counted alone: the kept outputs
+    before it are still needed.
     """
 
     def before(self, kept: Kept, gap: Kept) -> int:
@@ -103,7 +111,9 @@ class GapAlone(Right):
 
 @bank.mistake(breaks=GAP[2])
 class LayerByLayer(Right):
-    """A gap of several layers does not fit. Perhaps only its largest output is counted: all of them live together."""
+    """A gap of several layers does not fit. Perhaps only its largest output is counted: all of them live
+    together.
+    """
 
     def peak(self, kept: Kept) -> int:
         return max(
@@ -116,7 +126,9 @@ class LayerByLayer(Right):
 
 @bank.mistake(breaks=GAP[1])
 class NoGapAtTheEnd(Right):
-    """The gap behind the last kept layer does not fit. Perhaps a gap is looked at only where a kept layer ends it."""
+    """The gap behind the last kept layer does not fit. Perhaps a gap is looked at only where a kept layer
+    ends it.
+    """
 
     def gaps(self, kept: Kept) -> list[Kept]:
         return [gap for gap in Right.gaps(self, kept) if gap[-1] + 1 < len(self.sizes)]
@@ -132,8 +144,8 @@ class NoGapAtTheStart(Right):
 
 @bank.mistake(breaks=PEAK)
 class LastKeptOnly(Right):
-    """A gap with all kept outputs before it does not fit. Perhaps only the kept output directly before it is counted: the earlier ones live,
-    too.
+    """A gap with all kept outputs before it does not fit. Perhaps only the kept output directly before it is
+    counted: the earlier ones live, too.
     """
 
     def before(self, kept: Kept, gap: Kept) -> int:
@@ -142,7 +154,9 @@ class LastKeptOnly(Right):
 
 @bank.mistake(breaks=PEAK)
 class NotAllKept(Right):
-    """The kept outputs together do not fit. Perhaps only gaps are looked at: at the end of the forward all kept outputs live."""
+    """The kept outputs together do not fit. Perhaps only gaps are looked at: at the end of the forward all
+    kept outputs live.
+    """
 
     def peak(self, kept: Kept) -> int:
         return max([0, *(self.before(kept, gap) + self.bytes(gap) for gap in self.gaps(kept))])
@@ -150,8 +164,8 @@ class NotAllKept(Right):
 
 @bank.mistake(breaks=LIVE)
 class AllKeptBesideEachGap(Right):
-    """ValueError was raised, and a list stays within the budget. Perhaps all kept outputs are counted beside each gap: those behind it are gone when the backward
-    gets there.
+    """ValueError was raised, and a list stays within the budget. Perhaps all kept outputs are counted beside
+    each gap: those behind it are gone when the backward gets there.
     """
 
     def before(self, kept: Kept, gap: Kept) -> int:
@@ -160,8 +174,8 @@ class AllKeptBesideEachGap(Right):
 
 @bank.mistake(breaks=LIVE)
 class KeptBehindTheGap(Right):
-    """ValueError was raised, and a list stays within the budget. Perhaps the kept layer directly behind a gap is counted with it: the backward has passed
-    that one.
+    """ValueError was raised, and a list stays within the budget. Perhaps the kept layer directly behind a gap
+    is counted with it: the backward has passed that one.
     """
 
     def before(self, kept: Kept, gap: Kept) -> int:
@@ -170,7 +184,9 @@ class KeptBehindTheGap(Right):
 
 @bank.mistake(breaks=GAP[1])
 class GapsTogether(Right):
-    """ValueError was raised, and a list stays within the budget. Perhaps all gaps are counted together: each one is gone before the next is run."""
+    """ValueError was raised, and a list stays within the budget. Perhaps all gaps are counted together: each
+    one is gone before the next is run.
+    """
 
     def peak(self, kept: Kept) -> int:
         return max(
@@ -186,7 +202,9 @@ class GapsTogether(Right):
 
 @bank.mistake(breaks=MOST)
 class LessThanTheBudget(Right):
-    """The budget is used up to the last byte by a list that was not taken. Perhaps `<` stands where `<=` should: "at most"."""
+    """The budget is used up to the last byte by a list that was not taken. Perhaps `<` stands where `<=`
+    should: "at most".
+    """
 
     def fits(self, kept: Kept) -> bool:
         return self.peak(kept) < self.budget
@@ -197,7 +215,9 @@ class LessThanTheBudget(Right):
 
 @bank.mistake(breaks=MOST)
 class FewestLayers(Right):
-    """All fit, and fewer were kept. Perhaps the choice is for the fewest layers: each that is thrown away runs twice."""
+    """All fit, and fewer were kept. Perhaps the choice is for the fewest layers: each that is thrown away
+    runs twice.
+    """
 
     def value(self, kept: Kept) -> Any:
         return -len(kept)
@@ -205,7 +225,9 @@ class FewestLayers(Right):
 
 @bank.mistake(breaks=MOST)
 class MostBytes(Right):
-    """Fewer layers than possible are kept. Perhaps as many bytes as possible are: it is layers that count, many small ones."""
+    """Fewer layers than possible are kept. Perhaps as many bytes as possible are: it is layers that count,
+    many small ones.
+    """
 
     def value(self, kept: Kept) -> Any:
         return self.bytes(kept)
@@ -213,8 +235,8 @@ class MostBytes(Right):
 
 @bank.mistake(breaks=MOST)
 class SmallestPeak(Right):
-    """All fit, and fewer were kept. Perhaps the list of the smallest peak is taken: the peak has to stay within the budget, and no
-    more.
+    """All fit, and fewer were kept. Perhaps the list of the smallest peak is taken: the peak has to stay
+    within the budget, and no more.
     """
 
     def value(self, kept: Kept) -> Any:
@@ -223,8 +245,8 @@ class SmallestPeak(Right):
 
 @bank.mistake(breaks=MOST)
 class FirstLayerAlways(Right):
-    """ValueError was raised, and a list stays within the budget. Perhaps the first layer is always kept, since a gap begins
-    behind a kept one: the input is there, too, and costs nothing here.
+    """ValueError was raised, and a list stays within the budget. Perhaps the first layer is always kept,
+    since a gap begins behind a kept one: the input is there, too, and costs nothing here.
     """
 
     def fits(self, kept: Kept) -> bool:
@@ -242,8 +264,9 @@ def from_the_front(sizes: list[int], budget: int) -> list[int]:
 
 @checkpoints.mistake(breaks=MOST)
 def greedy_by_size(sizes: list[int], budget: int) -> list[int]:
-    """ValueError was raised, and a list stays within the budget. Perhaps the largest outputs were thrown away one after the other, until the rest fitted: two large
-    ones in one gap live together, and a small one beside them is better.
+    """ValueError was raised, and a list stays within the budget. Perhaps the largest outputs were thrown away
+    one after the other, until the rest fitted: two large ones in one gap live together, and a small one
+    beside them is better.
     """
     kept = list(range(len(sizes)))
     right = Right(sizes, budget)
@@ -258,8 +281,8 @@ def greedy_by_size(sizes: list[int], budget: int) -> list[int]:
 
 @checkpoints.mistake(breaks=MOST)
 def greedy_from_the_back(sizes: list[int], budget: int) -> list[int]:
-    """ValueError was raised, and a list stays within the budget. Perhaps each layer from the first on was thrown away that made the peak smaller, and never
-    looked at again.
+    """ValueError was raised, and a list stays within the budget. Perhaps each layer from the first on was
+    thrown away that made the peak smaller, and never looked at again.
     """
     kept = list(range(len(sizes)))
     right = Right(sizes, budget)
@@ -276,8 +299,8 @@ def greedy_from_the_back(sizes: list[int], budget: int) -> list[int]:
 
 @checkpoints.mistake(breaks=WHICH)
 def every_root_of_n(sizes: list[int], budget: int) -> list[int]:
-    """All outputs fit, and only some are kept, at even distances, whatever the sizes are. That is the rule for layers of one size, where
-    nothing is known of the budget.
+    """All outputs fit, and only some are kept, at even distances, whatever the sizes are. That is the rule
+    for layers of one size, where nothing is known of the budget.
     """
     step = isqrt(len(sizes)) or 1
     kept = tuple(range(step - 1, len(sizes), step))
@@ -288,7 +311,9 @@ def every_root_of_n(sizes: list[int], budget: int) -> list[int]:
 
 @checkpoints.mistake(breaks=MOST)
 def even_distances(sizes: list[int], budget: int) -> list[int]:
-    """Fewer layers than possible are kept, or none were found. Perhaps only lists at even distances are tried: sizes differ, and gaps may."""
+    """Fewer layers than possible are kept, or none were found. Perhaps only lists at even distances are
+    tried: sizes differ, and gaps may.
+    """
     right = Right(sizes, budget)
     for step in range(1, len(sizes) + 1):
         for start in range(step):
@@ -299,8 +324,8 @@ def even_distances(sizes: list[int], budget: int) -> list[int]:
 
 @checkpoints.mistake(breaks=MOST)
 def one_state_a_layer(sizes: list[int], budget: int) -> list[int]:
-    """ValueError was raised, and a list stays within the budget. Perhaps for each layer only the state with the most kept layers goes on: one with fewer layers, and
-    fewer bytes, may be worth more later.
+    """ValueError was raised, and a list stays within the budget. Perhaps for each layer only the state with
+    the most kept layers goes on: one with fewer layers, and fewer bytes, may be worth more later.
     """
     states: list[tuple[int, int, Kept] | None] = [(0, 0, ())]
     for end in range(1, len(sizes) + 1):
@@ -325,7 +350,9 @@ def one_state_a_layer(sizes: list[int], budget: int) -> list[int]:
 
 @bank.mistake(breaks=RAISED)
 class EmptyForNone(Right):
-    """No list stays within the budget, and an empty one was returned: that is a list, too, and its peak is all outputs together."""
+    """No list stays within the budget, and an empty one was returned: that is a list, too, and its peak is
+    all outputs together.
+    """
 
     def nothing(self) -> Any:
         return []
@@ -333,7 +360,9 @@ class EmptyForNone(Right):
 
 @bank.mistake(breaks=RAISED)
 class NoneForNone(Right):
-    """No list stays within the budget, and None was returned. ValueError is to be raised: who takes the list would go on with None."""
+    """No list stays within the budget, and None was returned. ValueError is to be raised: who takes the list
+    would go on with None.
+    """
 
     def nothing(self) -> Any:
         return None
@@ -341,7 +370,9 @@ class NoneForNone(Right):
 
 @bank.mistake(breaks=RAISED)
 class DifferentError(Right):
-    """No list stays within the budget, and a different error than ValueError was raised. Perhaps `assert`, or MemoryError."""
+    """No list stays within the budget, and a different error than ValueError was raised. Perhaps `assert`, or
+    MemoryError.
+    """
 
     def nothing(self) -> Any:
         raise MemoryError("nothing fits")
@@ -355,8 +386,8 @@ class _(Right):
 
 @bank.mistake(breaks=RAISED)
 class RaisesUnlessAllFit(Right):
-    """ValueError was raised, and a list stays within the budget. Perhaps it is raised as soon as the outputs do not fit all together: that
-    is what checkpoints are for.
+    """ValueError was raised, and a list stays within the budget. Perhaps it is raised as soon as the outputs
+    do not fit all together: that is what checkpoints are for.
     """
 
     def __call__(self) -> Any:
@@ -367,8 +398,8 @@ class RaisesUnlessAllFit(Right):
 
 @bank.mistake(breaks=RAISED)
 class RaisesForOneTooLarge(Right):
-    """No list stays within the budget, and one was returned. Perhaps ValueError is raised only if a single output is too large: all can be
-    small enough, and no list fits.
+    """No list stays within the budget, and one was returned. Perhaps ValueError is raised only if a single
+    output is too large: all can be small enough, and no list fits.
     """
 
     def __call__(self) -> Any:
@@ -404,8 +435,8 @@ class SortsTheSizes(Right):
 
 @checkpoints.mistake(breaks=SIXTY)
 def all_lists(sizes: list[int], budget: int) -> list[int]:
-    """Few layers are right, and thirty are more work than sixty may be. Perhaps all lists are tried: with each further layer there are twice
-    as many.
+    """Few layers are right, and thirty are more work than sixty may be. Perhaps all lists are tried: with
+    each further layer there are twice as many.
     """
     for count in range(len(sizes), -1, -1):
         for kept in combinations(range(len(sizes)), count):
@@ -416,8 +447,8 @@ def all_lists(sizes: list[int], budget: int) -> list[int]:
 
 @checkpoints.mistake(breaks=MOST)
 def few_states(sizes: list[int], budget: int) -> list[int]:
-    """Small cases are right, and of thirty layers fewer are kept than possible. Perhaps only some states go on at each layer: those left out
-    are needed at times.
+    """Small cases are right, and of thirty layers fewer are kept than possible. Perhaps only some states go
+    on at each layer: those left out are needed at times.
     """
     states = [(0, 0, 0, ())]  # count, minus the kept bytes, minus the gap, the list
     for at, size in enumerate(sizes):

@@ -122,11 +122,15 @@ def makes_steps(answer: Any, trial: Trial) -> None:
 
 @step_in_backward.property("complete gradients do not live side by side", asks=AT_ONCE)
 def one_at_a_time(answer: Any, trial: Trial) -> None:
-    model = make_model(Chain, trial)
+    for kind, about in ((Chain, "three layers"), (Twice, "a model with shared layers and weights")):
+        trial.given(
+            f"{about}, plain SGD; when a gradient is complete, it is looked at which other ones there are"
+        )
+        _looked_at(answer, trial, make_model(kind, trial))
+
+
+def _looked_at(answer: Any, trial: Trial, model: nn.Module) -> None:
     watched = Watched(model)
-    trial.given(
-        "three layers, plain SGD; when a gradient is complete, it is looked at which other ones there are"
-    )
     setup(answer, trial, model, sgd)
     for step in (1, 2):
         loss_of(model, some(trial, 6, 5)).backward()

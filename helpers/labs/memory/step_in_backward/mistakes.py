@@ -42,8 +42,8 @@ def _trained(model: nn.Module) -> list[nn.Parameter]:
 
 @bank.mistake(breaks=STEP)
 class LateBinding(Right):
-    """Only the last parameter was updated. Perhaps the hooks are defined in a loop, and see its variable as it is when they run: all of
-    them step the last optimizer.
+    """Only the last parameter was updated. Perhaps the hooks are defined in a loop, and see its variable as
+    it is when they run: all of them step the last optimizer.
     """
 
     def __call__(self) -> Any:
@@ -73,7 +73,9 @@ class _(Right):
 
 @bank.mistake(breaks=STEP)
 class NoStep(Right):
-    """No parameter was updated, and no gradient is left. Perhaps `.grad` is set to None before the step, which then finds nothing."""
+    """No parameter was updated, and no gradient is left. Perhaps `.grad` is set to None before the step,
+    which then finds nothing.
+    """
 
     def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
         parameter.grad = None
@@ -82,7 +84,9 @@ class NoStep(Right):
 
 @bank.mistake(breaks=STEP)
 class StepNow(Right):
-    """An optimizer made a step when the hooks were set, before any backward. With gradients that are there already, the weights change."""
+    """An optimizer made a step when the hooks were set, before any backward. With gradients that are there
+    already, the weights change.
+    """
 
     def optimizer(self, parameter: nn.Parameter) -> Optimizer:
         made = self.make([parameter])
@@ -92,8 +96,8 @@ class StepNow(Right):
 
 @bank.mistake(breaks=STEP)
 class HookOfTheGradient(Right):
-    """The backward left its gradients in `.grad`. Perhaps the hook is `register_hook`: it is given the gradient before that is added to
-    `.grad`, and what the hook clears there comes back.
+    """The backward left its gradients in `.grad`. Perhaps the hook is `register_hook`: it is given the
+    gradient before that is added to `.grad`, and what the hook clears there comes back.
     """
 
     def register(self, parameter: nn.Parameter, hook: Callable[[Tensor], None]) -> Any:
@@ -106,8 +110,8 @@ class HookOfTheGradient(Right):
 
 @bank.mistake(breaks=STEP)
 class OneBackwardLate(Right):
-    """The first backward updated nothing, and the next one did. Perhaps the hook is `register_hook`, which runs before the gradient is in
-    `.grad`: a step then uses that of the backward before.
+    """The first backward updated nothing, and the next one did. Perhaps the hook is `register_hook`, which
+    runs before the gradient is in `.grad`: a step then uses that of the backward before.
     """
 
     def register(self, parameter: nn.Parameter, hook: Callable[[Tensor], None]) -> Any:
@@ -116,7 +120,9 @@ class OneBackwardLate(Right):
 
 @bank.mistake(breaks="`make([p])` makes an optimizer of the parameter p")
 class NoList(Right):
-    """make was given a parameter, and not a list: an optimizer goes through what it is given, and a parameter is a tensor."""
+    """make was given a parameter, and not a list: an optimizer goes through what it is given, and a parameter
+    is a tensor.
+    """
 
     def optimizer(self, parameter: nn.Parameter) -> Optimizer:
         return self.make(parameter)  # type: ignore[arg-type]
@@ -124,8 +130,8 @@ class NoList(Right):
 
 @bank.mistake(breaks=STEP)
 class TopLevelOnly(Right):
-    """No parameter was updated, and all gradients are left: there is no hook on the parameters of the layers. Perhaps only those that the
-    model itself holds were asked for (`recurse=False`), or none.
+    """No parameter was updated, and all gradients are left: there is no hook on the parameters of the layers.
+    Perhaps only those that the model itself holds were asked for (`recurse=False`), or none.
     """
 
     def parameters(self) -> Iterable[nn.Parameter]:
@@ -145,7 +151,9 @@ class WeightsOnly(Right):
 
 @bank.mistake(breaks=AT_ONCE)
 class GradientsStay(Right):
-    """The weights are right, and all gradients are still there: `.grad` is to be None again. The next backward would add to them."""
+    """The weights are right, and all gradients are still there: `.grad` is to be None again. The next
+    backward would add to them.
+    """
 
     def clear(self, optimizer: Optimizer, parameter: Tensor) -> None:
         pass
@@ -153,8 +161,8 @@ class GradientsStay(Right):
 
 @bank.mistake(breaks=AT_ONCE)
 class ZerosStay(Right):
-    """The weights are right, and `.grad` is a tensor of zeros: as much memory as before. `set_to_none=False`, or `zero_()`, saves
-    nothing.
+    """The weights are right, and `.grad` is a tensor of zeros: as much memory as before. `set_to_none=False`,
+    or `zero_()`, saves nothing.
     """
 
     def clear(self, optimizer: Optimizer, parameter: Tensor) -> None:
@@ -169,8 +177,8 @@ class _(Right):
 
 @bank.mistake(breaks=AT_ONCE)
 class AllAtTheEnd(Right):
-    """The weights are right, and all gradients were alive at the same time: the steps were made when the last one was complete. That is
-    the plain step, and saves nothing.
+    """The weights are right, and all gradients were alive at the same time: the steps were made when the last
+    one was complete. That is the plain step, and saves nothing.
     """
 
     def __call__(self) -> Any:
@@ -217,7 +225,9 @@ class _(Right):
 
 @bank.mistake(breaks=AT_ONCE)
 class OneBehind(Right):
-    """When a gradient was complete, that of the parameter before was still there. Perhaps each hook makes the step of the one before."""
+    """When a gradient was complete, that of the parameter before was still there. Perhaps each hook makes the
+    step of the one before.
+    """
 
     last: Any = None
 
@@ -239,8 +249,8 @@ class OneBehind(Right):
 
 @bank.mistake(breaks=AT_ONCE)
 class GradientsAreKept(Right):
-    """`.grad` was None, and the gradients were alive even so: something keeps the tensors, a list or a dict perhaps. A memory is free when
-    nobody holds it.
+    """`.grad` was None, and the gradients were alive even so: something keeps the tensors, a list or a dict
+    perhaps. A memory is free when nobody holds it.
     """
 
     def __init__(self, model: nn.Module, make: Any) -> None:
@@ -254,8 +264,8 @@ class GradientsAreKept(Right):
 
 @bank.mistake(breaks=AT_ONCE)
 class LastGradientIsKept(Right):
-    """`.grad` was None, and the memory of the gradient before was alive even so: a variable keeps it until the next one takes its
-    place.
+    """`.grad` was None, and the memory of the gradient before was alive even so: a variable keeps it until
+    the next one takes its place.
     """
 
     def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
@@ -268,8 +278,8 @@ class LastGradientIsKept(Right):
 
 @bank.mistake(breaks=ONE_EACH)
 class MadeInTheHook(Right):
-    """The first step is right, and the optimizers are made anew in each backward: their state is lost. Momentum and Adam then always make
-    their first step.
+    """The first step is right, and the optimizers are made anew in each backward: their state is lost.
+    Momentum and Adam then always make their first step.
     """
 
     def register(self, parameter: nn.Parameter, hook: Any) -> Any:
@@ -285,8 +295,9 @@ class MadeInTheHook(Right):
 
 @bank.mistake(breaks=ONE_EACH)
 class StateIsThrownAway(Right):
-    """There is one optimizer for each parameter, the first step is right, and the second is not: the state did not live on. Perhaps it was
-    cleared to save memory. Momentum and Adam then always make their first step.
+    """There is one optimizer for each parameter, the first step is right, and the second is not: the state
+    did not live on. Perhaps it was cleared to save memory. Momentum and Adam then always make their first
+    step.
     """
 
     def clear(self, optimizer: Optimizer, parameter: Tensor) -> None:
@@ -296,8 +307,8 @@ class StateIsThrownAway(Right):
 
 @bank.mistake(breaks=ONE_EACH)
 class OneForAll(Right):
-    """make was called with all parameters, and this one optimizer is stepped in each hook. The weights are right, since it passes over those
-    without gradient; but every hook goes through all parameters.
+    """make was called with all parameters, and this one optimizer is stepped in each hook. The weights are
+    right, since it passes over those without gradient; but every hook goes through all parameters.
     """
 
     def __call__(self) -> Any:
@@ -324,7 +335,9 @@ class OneALayer(Right):
 
 @bank.mistake(breaks=ONE_EACH)
 class GivenATuple(Right):
-    """make was given a tuple, or something else that is no list. torch's optimizers take it; a `make` that changes its list does not."""
+    """make was given a tuple, or something else that is no list. torch's optimizers take it; a `make` that
+    changes its list does not.
+    """
 
     def optimizer(self, parameter: nn.Parameter) -> Optimizer:
         return self.make((parameter,))  # type: ignore[arg-type]
@@ -332,8 +345,8 @@ class GivenATuple(Right):
 
 @bank.mistake(breaks=ONE_EACH)
 class TwiceWhereShared(Right):
-    """A parameter that two modules share got two optimizers. `model.parameters()` gives it once; who goes through the modules meets it
-    again.
+    """A parameter that two modules share got two optimizers. `model.parameters()` gives it once; who goes
+    through the modules meets it again.
     """
 
     def parameters(self) -> Iterable[nn.Parameter]:
@@ -358,8 +371,8 @@ class MadeTwice(Right):
 
 @bank.mistake(breaks=ONE_EACH)
 class ByShape(Right):
-    """Parameters of the same shape were not updated. Perhaps they share one optimizer, which is kept by something else than the parameter:
-    by its shape, or by its value.
+    """Parameters of the same shape were not updated. Perhaps they share one optimizer, which is kept by
+    something else than the parameter: by its shape, or by its value.
     """
 
     def __init__(self, model: nn.Module, make: Any) -> None:
@@ -374,8 +387,8 @@ class ByShape(Right):
 
 @bank.mistake(breaks=STEP)
 class OnceOnly(Right):
-    """The first backward made the steps, and a later one did not: perhaps the hooks remove themselves. "From now on" is for every
-    backward.
+    """The first backward made the steps, and a later one did not: perhaps the hooks remove themselves. "From
+    now on" is for every backward.
     """
 
     def __call__(self) -> Any:
@@ -424,8 +437,8 @@ class Unfreezes(Right):
 
 @bank.mistake(breaks=NOT_REACHED)
 class ZerosForTheOthers(Right):
-    """A backward reached one branch, and the other one's parameters moved, too. Perhaps they were given a gradient of zeros: momentum and Adam
-    move on with that.
+    """A backward reached one branch, and the other one's parameters moved, too. Perhaps they were given a
+    gradient of zeros: momentum and Adam move on with that.
     """
 
     def clear(self, optimizer: Optimizer, parameter: Tensor) -> None:
@@ -450,7 +463,9 @@ class ZerosForTheOthers(Right):
 
 @bank.mistake(breaks=SAME)
 class ClearsAtTheStart(Right):
-    """A gradient was there before the hooks were set, and step_in_backward threw it away. The plain step would have used it, too."""
+    """A gradient was there before the hooks were set, and step_in_backward threw it away. The plain step
+    would have used it, too.
+    """
 
     def optimizer(self, parameter: nn.Parameter) -> Optimizer:
         made = self.make([parameter])
@@ -460,8 +475,8 @@ class ClearsAtTheStart(Right):
 
 @bank.mistake(breaks=SAME)
 class OnlyWithoutGradients(Right):
-    """A gradient was there before, and the parameters that had one are not trained. Perhaps `.grad is None` is asked where the hooks are
-    set.
+    """A gradient was there before, and the parameters that had one are not trained. Perhaps `.grad is None`
+    is asked where the hooks are set.
     """
 
     def parameters(self) -> Iterable[nn.Parameter]:
@@ -473,7 +488,9 @@ class OnlyWithoutGradients(Right):
 
 @bank.mistake(breaks=HANDLES)
 class NoHandles(Right):
-    """The hooks work, and nothing was returned: nobody can remove them any more. Perhaps a `return` is missing."""
+    """The hooks work, and nothing was returned: nobody can remove them any more. Perhaps a `return` is
+    missing.
+    """
 
     def __call__(self) -> Any:
         Right.__call__(self)
@@ -489,7 +506,9 @@ class HandlesInADict(Right):
 
 @bank.mistake(breaks=HANDLES)
 class HooksForHandles(Right):
-    """The list holds the hooks, and no handles: `remove` belongs to what `register_post_accumulate_grad_hook` returns."""
+    """The list holds the hooks, and no handles: `remove` belongs to what `register_post_accumulate_grad_hook`
+    returns.
+    """
 
     def register(self, parameter: nn.Parameter, hook: Callable[[Tensor], None]) -> Any:
         parameter.register_post_accumulate_grad_hook(hook)
@@ -506,7 +525,9 @@ class LastHandleOnly(Right):
 
 @bank.mistake(breaks=REMOVED)
 class ASecondHook(Right):
-    """All handles are removed, and a backward leaves no gradient: a second hook, whose handle was not returned, clears `.grad`."""
+    """All handles are removed, and a backward leaves no gradient: a second hook, whose handle was not
+    returned, clears `.grad`.
+    """
 
     def register(self, parameter: nn.Parameter, hook: Callable[[Tensor], None]) -> Any:
         handle = parameter.register_post_accumulate_grad_hook(lambda p: self.step(self.of[p], p))

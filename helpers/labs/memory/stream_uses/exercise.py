@@ -279,11 +279,11 @@ def any_streams(answer: Any, trial: Trial) -> None:
     run.let(Stream(2))
     run.process()
     a, b = _blocks(("cuda", 0), "side")
-    run = Run(answer, trial, "streams are a tuple, a text and None: ")
-    run.use(a, "side", None)
+    run = Run(answer, trial, "streams are a tuple, a text and a number: ")
+    run.use(a, "side", 7)
     run.use(b, ("cuda", 0))
     run.free(a, b)
-    run.let(None)
+    run.let(7)
     run.let(("cuda", 0))
     run.process()
     run.let("side")
@@ -294,15 +294,15 @@ def any_streams(answer: Any, trial: Trial) -> None:
 def two_objects(answer: Any, trial: Trial) -> None:
     runs = [Run(answer, trial, f"the {which} of two objects: ") for which in ("first", "second")]
     runs[0].others, runs[1].others = [runs[1].world], [runs[0].world]
-    (a,) = _blocks(ZERO)  # known to both
-    for run in runs:
-        run.use(a, ONE)
+    # The streams are the same, the blocks are not: an answer may keep what it knows on the block.
+    a, b = _blocks(ZERO, ZERO)
+    for run, block in zip(runs, (a, b), strict=True):
+        run.use(block, ONE)
     runs[0].free(a)
     runs[1].process()
-    runs[1].free(a)
+    runs[1].free(b)
     for run in runs:
         run.let(ONE)
-    for run in runs:
         run.process()
 
 

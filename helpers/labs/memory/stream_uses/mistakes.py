@@ -26,7 +26,9 @@ from helpers.labs.memory.stream_uses.right import InAList, Right
 
 @stream_uses.mistake(breaks=NOT_OWN)
 class OwnStreamCounts(Right):
-    """An event was recorded on the block's own stream. What comes later on it runs later anyway, so the block may go back at once."""
+    """An event was recorded on the block's own stream. What comes later on it runs later anyway, so the block
+    may go back at once.
+    """
 
     def is_noted(self, block: Any, stream: Any) -> bool:
         return True
@@ -34,8 +36,8 @@ class OwnStreamCounts(Right):
 
 @stream_uses.mistake(breaks=NOT_OWN)
 class ComparedByIdentity(Right):
-    """An event was recorded on the block's own stream, where the streams are two objects that are equal. Perhaps they were compared
-    with `is`: two objects may stand for one stream.
+    """An event was recorded on the block's own stream, where the streams are two objects that are equal.
+    Perhaps they were compared with `is`: two objects may stand for one stream.
     """
 
     def is_noted(self, block: Any, stream: Any) -> bool:
@@ -44,8 +46,8 @@ class ComparedByIdentity(Right):
 
 @stream_uses.mistake(breaks=HASHED)
 class StreamZeroIsNone(Right):
-    """A different stream used the block, and the block was released at once: that stream is 0. 0 counts as False: perhaps there is
-    `if stream`.
+    """A different stream used the block, and the block was released at once: that stream is 0. 0 counts as
+    False: perhaps there is `if stream`.
     """
 
     def is_noted(self, block: Any, stream: Any) -> bool:
@@ -54,8 +56,8 @@ class StreamZeroIsNone(Right):
 
 @stream_uses.mistake(breaks=NOTES)
 class EachUseCounts(Right):
-    """The same stream used the block more than once, and as many events were recorded on it. One event stands behind all of them:
-    a set of streams is enough.
+    """The same stream used the block more than once, and as many events were recorded on it. One event stands
+    behind all of them: a set of streams is enough.
     """
 
     def note(self, block: Any, stream: Any) -> None:
@@ -64,8 +66,8 @@ class EachUseCounts(Right):
 
 @stream_uses.mistake(breaks=NOTES)
 class LastStreamOnly(Right):
-    """Two streams used the block, and an event was recorded on the last of them only. Perhaps a block is noted with one stream: there
-    may be several.
+    """Two streams used the block, and an event was recorded on the last of them only. Perhaps a block is
+    noted with one stream: there may be several.
     """
 
     def note(self, block: Any, stream: Any) -> None:
@@ -74,8 +76,8 @@ class LastStreamOnly(Right):
 
 @stream_uses.mistake(breaks=NOTES)
 class FirstStreamOnly(Right):
-    """Two streams used the block, and an event was recorded on the first of them only. Perhaps a block is noted with one stream: there
-    may be several.
+    """Two streams used the block, and an event was recorded on the first of them only. Perhaps a block is
+    noted with one stream: there may be several.
     """
 
     def note(self, block: Any, stream: Any) -> None:
@@ -84,7 +86,9 @@ class FirstStreamOnly(Right):
 
 @stream_uses.mistake(breaks=AT_ONCE)
 class NeverAtOnce(Right):
-    """No different stream used the block, and `free` did not release it. Perhaps it waits for process_events like all others."""
+    """No different stream used the block, and `free` did not release it. Perhaps it waits for process_events
+    like all others.
+    """
 
     def free(self, block: Any) -> None:
         streams = self.streams_of(block)
@@ -101,7 +105,9 @@ class NeverAtOnce(Right):
 
 @stream_uses.mistake(breaks=PENDING)
 class AlwaysAtOnce(Right):
-    """A different stream may still use the block, and `free` released it: who gets it next writes over what is being read."""
+    """A different stream may still use the block, and `free` released it: who gets it next writes over what
+    is being read.
+    """
 
     def free(self, block: Any) -> None:
         self.release(block)
@@ -112,8 +118,8 @@ class AlwaysAtOnce(Right):
 
 @stream_uses.mistake(breaks=PENDING)
 class RecordedAtTheUse(Right):
-    """`record_stream` recorded the event. What the stream gets to do between that and `free` stands behind the event, and may use
-    the block, too.
+    """`record_stream` recorded the event. What the stream gets to do between that and `free` stands behind
+    the event, and may use the block, too.
     """
 
     def note(self, block: Any, stream: Any) -> None:
@@ -127,8 +133,8 @@ class RecordedAtTheUse(Right):
 
 @stream_uses.mistake(breaks=PENDING)
 class RecordedWhenAsked(Right):
-    """`free` recorded no event on the stream that used the block. Perhaps process_events does it: what the stream got to do
-    meanwhile is waited for, too.
+    """`free` recorded no event on the stream that used the block. Perhaps process_events does it: what the
+    stream got to do meanwhile is waited for, too.
     """
 
     def hold(self, block: Any, streams: Any) -> None:
@@ -143,7 +149,9 @@ class RecordedWhenAsked(Right):
 
 @stream_uses.mistake(breaks=PENDING)
 class OnTheOwnStream(Right):
-    """The event was recorded on the block's own stream, and not on the one that used the block: it tells nothing of that one."""
+    """The event was recorded on the block's own stream, and not on the one that used the block: it tells
+    nothing of that one.
+    """
 
     def hold(self, block: Any, streams: Any) -> None:
         self.waiting[block] = len(streams)
@@ -153,7 +161,9 @@ class OnTheOwnStream(Right):
 
 @stream_uses.mistake(breaks=PENDING)
 class OneOfTheStreams(Right):
-    """Two streams used the block, and `free` recorded an event on one of them only. It may have passed long before the other."""
+    """Two streams used the block, and `free` recorded an event on one of them only. It may have passed long
+    before the other.
+    """
 
     def hold(self, block: Any, streams: Any) -> None:
         Right.hold(self, block, [max(streams, key=str)])
@@ -164,7 +174,9 @@ class OneOfTheStreams(Right):
 
 @stream_uses.mistake(breaks=PROCESS)
 class AnyStreamWillDo(InAList):
-    """One of two streams had passed, and the block was released. All have to pass: the other may still use it."""
+    """One of two streams had passed, and the block was released. All have to pass: the other may still use
+    it.
+    """
 
     def have_passed(self, events: list[Any]) -> bool:
         return any(event.query() for event in events)
@@ -179,7 +191,9 @@ class _(Right):
 
 @stream_uses.mistake(breaks=ONCE)
 class OncePerEvent(Right):
-    """The block was released when the first of its streams had passed, and again with the next. It is handed out twice then."""
+    """The block was released when the first of its streams had passed, and again with the next. It is handed
+    out twice then.
+    """
 
     def passed(self, block: Any) -> None:
         self.release(block)
@@ -196,8 +210,8 @@ class ReleasedWithoutAsking(Right):
 
 @stream_uses.mistake(breaks=PROCESS)
 class NeverReleased(Right):
-    """The stream had passed, and process_events did not release the block: it is lost to its pool. Perhaps the count of its events
-    is not taken down, or compared with the wrong number.
+    """The stream had passed, and process_events did not release the block: it is lost to its pool. Perhaps
+    the count of its events is not taken down, or compared with the wrong number.
     """
 
     def passed(self, block: Any) -> None:
@@ -208,8 +222,8 @@ class NeverReleased(Right):
 
 @stream_uses.mistake(breaks=PROCESS)
 class OneACall(Right):
-    """Two events of a stream had passed, and only the block of the first was released. Perhaps an `if` stands where a `while` should, or a
-    list changes while a loop goes through it.
+    """Two events of a stream had passed, and only the block of the first was released. Perhaps an `if` stands
+    where a `while` should, or a list changes while a loop goes through it.
     """
 
     def work_off(self, queue: deque[tuple[Any, Any]]) -> None:
@@ -228,8 +242,8 @@ class _(InAList):
 
 @stream_uses.mistake(breaks=PROCESS)
 class OneEventForTheStream(Right):
-    """A stream had passed one event, and the blocks of its later events were released, too. Each block waits for its own event: what was
-    queued between the two may still use it.
+    """A stream had passed one event, and the blocks of its later events were released, too. Each block waits
+    for its own event: what was queued between the two may still use it.
     """
 
     def work_off(self, queue: deque[tuple[Any, Any]]) -> None:
@@ -240,8 +254,8 @@ class OneEventForTheStream(Right):
 
 @stream_uses.mistake(breaks=PROCESS)
 class StopsAtTheFirstStream(Right):
-    """One stream had not passed, and a block of a different stream, which had, was not released. Perhaps a `return` stands where a
-    `break` should, or all is in one queue.
+    """One stream had not passed, and a block of a different stream, which had, was not released. Perhaps a
+    `return` stands where a `break` should, or all is in one queue.
     """
 
     def process_events(self) -> None:
@@ -259,8 +273,8 @@ class _(Right):
 
 @stream_uses.mistake(breaks=PENDING)
 class OnePlaceAStream(Right):
-    """A second block of the same stream was freed, and the first one was never released. Perhaps the later event took the place of the
-    earlier one: a stream has several.
+    """A second block of the same stream was freed, and the first one was never released. Perhaps the later
+    event took the place of the earlier one: a stream has several.
     """
 
     def put(self, stream: Any, event: Any, block: Any) -> None:
@@ -269,7 +283,9 @@ class OnePlaceAStream(Right):
 
 @stream_uses.mistake(breaks=PROCESS)
 class FreeProcesses(Right):
-    """`free` released a block that was freed before. It is about its own block: the others are for process_events."""
+    """`free` released a block that was freed before. It is about its own block: the others are for
+    process_events.
+    """
 
     def free(self, block: Any) -> None:
         self.process_events()
@@ -309,8 +325,8 @@ class AsksWithoutEnd(Right):
 
 @stream_uses.mistake(breaks=NOT_AGAIN)
 class AsksWhatHasPassed(InAList):
-    """An event that had passed was asked again, since a different one of its block had not. Each question is a call of the driver: take
-    out what has passed.
+    """An event that had passed was asked again, since a different one of its block had not. Each question is
+    a call of the driver: take out what has passed.
     """
 
     def have_passed(self, events: list[Any]) -> bool:
@@ -324,7 +340,9 @@ class _(InAList):
 
 @stream_uses.mistake(breaks=NOT_AGAIN)
 class AsksBehindTheFirst(InAList):
-    """An event was asked, and one before it on the same stream had not passed. Then it has not, either: each stream needs one question."""
+    """An event was asked, and one before it on the same stream had not passed. Then it has not, either: each
+    stream needs one question.
+    """
 
     def have_passed(self, events: list[Any]) -> bool:
         events[:] = [event for event in events if not event.query()]
@@ -333,8 +351,8 @@ class AsksBehindTheFirst(InAList):
 
 @stream_uses.mistake(breaks=NOT_AGAIN)
 class NewestFirst(Right):
-    """The last event of a stream was asked before the first. With blocks behind each other, the first is known to have passed only late,
-    or never. Perhaps a list was used as a stack.
+    """The last event of a stream was asked before the first. With blocks behind each other, the first is
+    known to have passed only late, or never. Perhaps a list was used as a stack.
     """
 
     def work_off(self, queue: deque[tuple[Any, Any]]) -> None:
@@ -344,7 +362,9 @@ class NewestFirst(Right):
 
 @stream_uses.mistake(breaks=NOT_AGAIN)
 class AsksTwice(Right):
-    """An event that had not passed was asked twice in one call. Perhaps it is asked once to count, and once to take it out."""
+    """An event that had not passed was asked twice in one call. Perhaps it is asked once to count, and once
+    to take it out.
+    """
 
     def work_off(self, queue: deque[tuple[Any, Any]]) -> None:
         if queue and not queue[0][0].query():
@@ -361,8 +381,8 @@ class AsksTwice(Right):
 
 @stream_uses.mistake(breaks=ANEW)
 class UsesStay(Right):
-    """The block was released and handed out again, no different stream used it since, and it was held back. Perhaps its uses are never
-    forgotten.
+    """The block was released and handed out again, no different stream used it since, and it was held back.
+    Perhaps its uses are never forgotten.
     """
 
     def streams_of(self, block: Any) -> Any:
@@ -371,8 +391,8 @@ class UsesStay(Right):
 
 @stream_uses.mistake(breaks=ONCE)
 class ReleasedOnceForAll(Right):
-    """The block was released before, handed out and freed again, and not released. It is released once for each time that it is freed, and
-    not once for all.
+    """The block was released before, handed out and freed again, and not released. It is released once for
+    each time that it is freed, and not once for all.
     """
 
     def __init__(self, release: Any, record: Any) -> None:
@@ -388,23 +408,10 @@ class ReleasedOnceForAll(Right):
 
 @stream_uses.mistake(breaks=STANDS)
 class SharedByAll(Right):
-    """Two objects, and what one was told the other knew: a dict or list stands in the class, or as a default. It belongs into
-    `__init__`.
+    """Two objects, and what one was told the other knew: a dict or list stands in the class, or as a default.
+    It belongs into `__init__`.
     """
 
-    everyones: dict[Any, Any] = {}
-
-    def __init__(self, release: Any, record: Any) -> None:
-        super().__init__(release, record)
-        self.uses = self.everyones
-        self.object = object()
-
-    def note(self, block: Any, stream: Any) -> None:
-        self.uses.setdefault(block, set()).add(stream)
-
-
-@stream_uses.variant(SharedByAll)
-class _(Right):
     all_queues: dict[Any, Any] = {}
     all_waiting: dict[Any, Any] = {}
 
