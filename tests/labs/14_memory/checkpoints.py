@@ -24,7 +24,7 @@ def fewest_bytes(sizes: list[int], budget: int) -> list[int]:
         gap = 0
         for place in range(start, n):
             for count, allowed, kept in frontier(place + 1):
-                room = min(allowed - sizes[place], budget - gap, budget - sizes[place])
+                room = min(allowed - sizes[place], budget - gap)
                 if room >= 0:
                     options.append((count + 1, room, (place, *kept)))
             gap += sizes[place]
