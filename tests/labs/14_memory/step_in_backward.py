@@ -2,6 +2,78 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-RIGHT: list[Any] = []  # TODO: two or more
+from torch import nn
+
+
+def by_a_dict(model, make):
+    """All optimizers in a dict, and one hook for all parameters, as in torch's tutorial."""
+    optimizers = {parameter: make([parameter]) for parameter in model.parameters() if parameter.requires_grad}
+
+    def hook(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    return [parameter.register_post_accumulate_grad_hook(hook) for parameter in optimizers]
+
+
+class _Step:
+    """A hook that is an object, and makes its optimizer when it first runs."""
+
+    def __init__(self, make: Any) -> None:
+        self.make, self.optimizer = make, None
+
+    def __call__(self, parameter: nn.Parameter) -> None:
+        if self.optimizer is None:
+            self.optimizer = self.make([parameter])
+        self.optimizer.step()
+        del parameter.grad
+
+
+def made_late(model, make):
+    handles = []
+    for _, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        handles.append(parameter.register_post_accumulate_grad_hook(_Step(make)))
+    return handles
+
+
+def _update(optimizer, parameter):
+    optimizer.step()
+    parameter.grad = None
+
+
+def by_modules(model, make):
+    """Module by module, each parameter once, with partial."""
+    seen, handles = set(), []
+    for module in model.modules():
+        for parameter in module.parameters(recurse=False):
+            if parameter.requires_grad and id(parameter) not in seen:
+                seen.add(id(parameter))
+                handles.append(
+                    parameter.register_post_accumulate_grad_hook(partial(_update, make([parameter])))
+                )
+    return handles
+
+
+def on_the_node(model, make):
+    """A hook behind autograd's node that adds to `.grad`, as DDP has it. Somebody has to keep the node: the parameter does."""
+
+    def hook_of(parameter, optimizer):
+        def hook(*_):
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+        return hook
+
+    handles = []
+    for parameter in filter(lambda each: each.requires_grad, model.parameters()):
+        parameter.node = parameter.view_as(parameter).grad_fn.next_functions[0][0]
+        handles.append(parameter.node.register_hook(hook_of(parameter, make([parameter]))))
+    return handles
+
+
+RIGHT: list[Any] = [by_a_dict, made_late, by_modules, on_the_node]
