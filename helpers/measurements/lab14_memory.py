@@ -17,7 +17,7 @@ from helpers.measurements.samples import Samples
 from helpers.measurements.timing import host_ms, host_us
 
 MIB = 1 << 20
-MOST_LETTERS = 400  # of an error's text
+MOST_LETTERS = 600  # of an error's text
 
 Request = tuple[int, int]  # a number for the memory, and its bytes; 0 bytes: it is freed
 
@@ -277,9 +277,9 @@ def out_of_memory(gpu: Device) -> Samples:
     GPU's memory; and with the same growing batches and a memory fraction 25 % above what the longest step needs. After each
     of these the retries. Then a request that is larger than the limit: counters, numbers and text at the error.
 
-    Predicted: growing batches cost some `cudaMalloc`s a step. Under the limit steps with a retry come, several times as slow
-    as those with the same batch, and no error. The request that is too large counts one retry and one `num_ooms`, and is not
-    refused for want of memory on the device: most of it is free.
+    Predicted: growing batches cost some `cudaMalloc`s a step. Under the limit nearly every second step has a retry and takes
+    several times as long as one with the same batch, and no error comes. The request that is too large counts one retry and
+    one `num_ooms`, and most of the device is free when it is refused.
     """
     steps, first = Steps(gpu), gpu.pick(4096, 32)
     steps.step(2 * first)
@@ -290,7 +290,8 @@ def out_of_memory(gpu: Device) -> Samples:
     torch.cuda.empty_cache()
     limited = gpu.device.type == "cuda"
     if limited:
-        torch.cuda.set_per_process_memory_fraction(1.25 * needed / torch.cuda.mem_get_info()[1])
+        total = torch.cuda.get_device_properties(gpu.device).total_memory
+        torch.cuda.set_per_process_memory_fraction(1.25 * needed / total)
     try:
         found["growing under a limit, ms"], found["growing under a limit, retries"] = steps.growing(first, 16)
         before = {name: stat(name) for name in ("num_alloc_retries", "num_ooms")}
