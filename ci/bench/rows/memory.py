@@ -1,4 +1,4 @@
-"""Row 14 of `labbook bench`: what the own allocator serves, what lower peaks come to, and what its check costs."""
+"""Row 14 of `labbook bench`: what the own allocator serves, lower peaks, and what its check costs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WIDTH, LAYERS = 512, 6
 
 
 class Counts:
-    """An allocator that keeps a dict of what is out, and decides nothing: what any allocator in Python costs at least."""
+    """Keeps a dict of what is out, and decides nothing: what any allocator in Python costs at least."""
 
     def __init__(self) -> None:
         self.out: dict[int, int] = {}
@@ -78,7 +78,7 @@ def allocators(solved: dict[str, Any]) -> dict[str, Callable[[], None]]:
 def peaks(
     step_in_backward: Callable[..., Any], make: Callable[[list[Any]], torch.optim.Optimizer]
 ) -> tuple[int, int]:
-    """The most bytes that live in a step with 64 rows: with the optimizer's step inside the backward, and after it."""
+    """The most bytes that live in a step: with the optimizer's part inside the backward, and after it."""
     from helpers.labs import memory as lab
 
     x, first, second = torch.randn(64, WIDTH), layers(), layers()
@@ -92,7 +92,7 @@ def peaks(
 
 @row("14", minutes=0.5)
 def memory(root: Path) -> Table:
-    """Own allocator beside one that only counts; peaks with the step inside the backward; saved bytes; the check's cost."""
+    """Own allocator beside one that only counts; peaks of a step; saved bytes; the check's cost."""
     import helpers
     from helpers.labs import memory as lab
 
@@ -102,7 +102,8 @@ def memory(root: Path) -> Table:
         "14: own pieces, one thread",
         ["what", "own", "beside it", "own / beside it"],
         note=(
-            f"Requests: medians of {ROUNDS} rounds in turn. Bytes: by the profiler, exact; after a forward the result lives, too, which GELU does not save. The check: {CHECKS} times the "
+            f"Requests: medians of {ROUNDS} rounds in turn. Bytes: by the profiler, exact; after a forward "
+            f"the result lives, too, which GELU does not save. The check: {CHECKS} times the "
             "solution; memory of this process and all below it, and before the checks."
         ),
     )
