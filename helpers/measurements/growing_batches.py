@@ -1,6 +1,6 @@
 """A fresh process that trains with batches of changing length.
 
-`python -m helpers.measurements.growing_batches DEVICE ORDER WIDTH ROWS COUNT`: the last line on stdout is JSON,
+`python -m helpers.measurements.growing_batches DEVICE ORDER WIDTH ROWS COUNT`: the last line is JSON,
 what torch's allocator holds after each step.
 """
 

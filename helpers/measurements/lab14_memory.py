@@ -86,13 +86,13 @@ class Segment:
 
 
 class PlainAllocator:
-    """The rules of torch's allocator, with its sizes, on a device without end. The oldest segment comes first."""
+    """The rules of torch's allocator, with its sizes, on a device without end; oldest segment first."""
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
 
     def malloc(self, memory: int, nbytes: int, stream: int = 0) -> None:
-        """Hands out the smallest idle block that fits, of the same kind and stream, or one of a new segment."""
+        """Hands out the smallest idle block that fits, of its kind and stream, or one of a new segment."""
         size = -(-nbytes // 512) * 512
         large = size > MIB
         fitting = [
