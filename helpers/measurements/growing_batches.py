@@ -1,5 +1,7 @@
-"""A fresh process that trains with batches of changing length: `python -m helpers.measurements.growing_batches DEVICE ORDER
-WIDTH ROWS COUNT`. The last line on stdout is JSON: what torch's allocator holds after each step.
+"""A fresh process that trains with batches of changing length.
+
+`python -m helpers.measurements.growing_batches DEVICE ORDER WIDTH ROWS COUNT`: the last line is JSON,
+what torch's allocator holds after each step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lab 14: what a request costs with and without the cache, torch's allocator beside its rules, and the way to the error."""
+"""Lab 14: what a request costs, torch's allocator beside a model of its rules, and the way to the error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from helpers.measurements.samples import Samples
 from helpers.measurements.timing import host_ms, host_us
 
 MIB = 1 << 20
-MOST_LETTERS = 400  # of an error's text
+MOST_LETTERS = 600  # of an error's text
 
 Request = tuple[int, int]  # a number for the memory, and its bytes; 0 bytes: it is freed
 
@@ -29,12 +29,13 @@ def bytes_on(gpu: Device, nbytes: int) -> Tensor:
 
 @measurement("cuda_malloc", lab="14", unit="us", seconds=120)
 def cuda_malloc(gpu: Device) -> Samples:
-    """`torch.empty` of 16, 64 and 256 MiB, and the freeing of it, in microseconds on the host's clock, 12 times each: served
-    from the cache; with no block there that fits, so that the device is asked; and with the cache switched off
-    (`torch.cuda.caching_allocator_enable(False)`).
+    """`torch.empty` of 16, 64 and 256 MiB, and the freeing of it, in microseconds on the host's clock, 12
+    times each: served from the cache; with no block there that fits, so that the device is asked; and with
+    the cache switched off (`torch.cuda.caching_allocator_enable(False)`).
 
-    Predicted: some microseconds from the cache, whatever the size; a hundred times as long and more where the device is
-    asked. Freeing costs nothing with the cache; without it `cudaFree` takes as long as `cudaMalloc`, or longer.
+    Predicted: some microseconds from the cache, whatever the size; a hundred times as long and more where the
+    device is asked. Freeing costs next to nothing with the cache; without it `cudaFree` takes as long as
+    `cudaMalloc`, or longer.
     """
     found: dict[str, dict[str, list[float]]] = {}
     for size in gpu.pick((16, 64, 256), (1,), (16, 64)):
@@ -85,13 +86,13 @@ class Segment:
 
 
 class PlainAllocator:
-    """The rules of torch's allocator with its sizes, on a device without end. Segments are in the order of their making."""
+    """The rules of torch's allocator, with its sizes, on a device without end; oldest segment first."""
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
 
     def malloc(self, memory: int, nbytes: int, stream: int = 0) -> None:
-        """Serves a request: the smallest idle block that fits, of its kind and stream, or one of a new segment."""
+        """Hands out the smallest idle block that fits, of its kind and stream, or one of a new segment."""
         size = -(-nbytes // 512) * 512
         large = size > MIB
         fitting = [
@@ -137,7 +138,7 @@ class PlainAllocator:
 
 
 def torchs_layout() -> list[list[tuple[int, bool]]]:
-    """The segments of torch's allocator on the current GPU, by address, in the form of `PlainAllocator.layout`."""
+    """The segments of torch's allocator by address, in the form of `PlainAllocator.layout`."""
     return [
         [(block["size"], block["state"] != "inactive") for block in segment["blocks"]]
         for segment in sorted(torch.cuda.memory_snapshot(), key=lambda each: each["address"])
@@ -169,7 +170,7 @@ def layouts(requests: Iterable[int], empty_cache: bool = False) -> list[list[lis
 
 
 def random_requests(count: int, largest: int) -> list[Request]:
-    """Requests of all sizes up to `largest` bytes, with the same chance for each power of two; some 40 % free a memory."""
+    """So many requests, up to `largest` bytes, with the same chance for each power of two; most are freed."""
     draw, live, found = random.Random(14), [], []
     for memory in range(count):
         found.append((memory, int(largest ** draw.random())))
@@ -181,13 +182,13 @@ def random_requests(count: int, largest: int) -> list[Request]:
 
 @measurement("allocator_model", lab="14", unit="segments and bytes after each request", seconds=120)
 def allocator_model(gpu: Device) -> Samples:
-    """1000 requests from 1 B to 64 MiB and the freeing of most of them, in an order that is drawn once, served by torch's
-    allocator and by a plain model of its rules: the number of segments and the reserved bytes after each, by
-    `torch.cuda.memory_snapshot()` and by the model.
+    """1000 requests from 1 B to 64 MiB and the freeing of most of them, in an order that is drawn once,
+    served by torch's allocator and by a plain model of its rules: the number of segments and the reserved
+    bytes after each, by `torch.cuda.memory_snapshot()` and by the model.
 
-    Predicted: both are the same after every request. Where several blocks fit equally well, torch takes that with the
-    lowest address; the model does not know the addresses of a device and takes the oldest segment, so that they may part
-    after such a choice.
+    Predicted: both are the same after every request. Where several blocks fit equally well, torch takes that
+    with the lowest address; the model does not know the addresses of a device and takes the oldest segment,
+    so that they may part after such a choice.
     """
     found: dict[str, list[int]] = {
         name: [] for name in ("segments, torch", "segments, model", "reserved, torch, bytes")
@@ -214,13 +215,14 @@ def allocator_model(gpu: Device) -> Samples:
     "expandable_segments", lab="14", unit="MiB, or a number of segments", seconds=240, processes=True
 )
 def expandable_segments(gpu: Device) -> Samples:
-    """Training steps with 16 batches of 256 to 4096 rows, six layers of 2048 x 2048, short batches first and long ones
-    first, with `PYTORCH_ALLOC_CONF=expandable_segments:True` and without, each in a process of its own: what is reserved
-    after each step, the largest that was allocated, and the number of segments in the end.
+    """Training steps with 16 batches of 256 to 4096 rows, six layers of 2048 x 2048, short batches first and
+    long ones first, with `PYTORCH_ALLOC_CONF=expandable_segments:True` and without, each in a process of its
+    own: what is reserved after each step, the largest that was allocated, and the number of segments in the
+    end.
 
-    Predicted: with the long ones first the reserved memory stays where the first step takes it. With the short ones first
-    it climbs to several times the peak of what is allocated; with expandable segments it ends within a tenth of what the
-    long ones first take, in a few segments.
+    Predicted: with the long ones first the reserved memory stays where the first step takes it. With the
+    short ones first it climbs to several times the peak of what is allocated; with expandable segments it
+    ends within a tenth of what the long ones first take, in a few segments.
     """
     found: dict[str, Any] = {}
     sizes = gpu.pick(("2048", "256", "16"), ("16", "4", "2"), ("1024", "256", "8"))
@@ -254,7 +256,7 @@ class Steps:
         self.model(torch.ones(rows, self.width, device=self.gpu.device)).square().mean().backward()
 
     def growing(self, first: int, count: int) -> tuple[list[float], list[int]]:
-        """Milliseconds of each of `count` steps, each with a longer batch, and the retries counted after each."""
+        """Milliseconds of `count` steps with ever longer batches, and the retries counted after each."""
         times, retries = [], []
         for rows in range(first, 2 * first, first // count)[: len(self.gpu.times(count))]:
             self.gpu.synchronize()
@@ -273,13 +275,14 @@ def stat(name: str) -> int:
 
 @measurement("out_of_memory", lab="14", unit="ms, counts, and what was seen at the error", seconds=120)
 def out_of_memory(gpu: Device) -> Samples:
-    """16 training steps, in milliseconds: with the same batch; with a batch that grows from step to step and all of the
-    GPU's memory; and with the same growing batches and a memory fraction 25 % above what the longest step needs. After each
-    of these the retries. Then a request that is larger than the limit: counters, numbers and text at the error.
+    """16 training steps, in milliseconds: with the same batch; with a batch that grows from step to step and
+    all of the GPU's memory; and with the same growing batches and a memory fraction 25 % above what the
+    longest step needs. After each of these the retries. Then a request that is larger than the limit:
+    counters, numbers and text at the error.
 
-    Predicted: growing batches cost some `cudaMalloc`s a step. Under the limit steps with a retry come, several times as slow
-    as those with the same batch, and no error. The request that is too large counts one retry and one `num_ooms`, and is not
-    refused for want of memory on the device: most of it is free.
+    Predicted: growing batches cost some `cudaMalloc`s a step. Under the limit nearly every second step has a
+    retry and takes several times as long as one with the same batch, and no error comes. The request that is
+    too large counts one retry and one `num_ooms`, and most of the device is free when it is refused.
     """
     steps, first = Steps(gpu), gpu.pick(4096, 32)
     steps.step(2 * first)
@@ -290,7 +293,8 @@ def out_of_memory(gpu: Device) -> Samples:
     torch.cuda.empty_cache()
     limited = gpu.device.type == "cuda"
     if limited:
-        torch.cuda.set_per_process_memory_fraction(1.25 * needed / torch.cuda.mem_get_info()[1])
+        total = torch.cuda.get_device_properties(gpu.device).total_memory
+        torch.cuda.set_per_process_memory_fraction(1.25 * needed / total)
     try:
         found["growing under a limit, ms"], found["growing under a limit, retries"] = steps.growing(first, 16)
         before = {name: stat(name) for name in ("num_alloc_retries", "num_ooms")}
