@@ -202,6 +202,8 @@ def merges(answer: Any, trial: Trial) -> None:
         trace(filled("a", 10, 20, 20, 50), give("a0", "a2", "a1"), **more),
         trace(filled("a", 20, 30, 40), give("a0", "a2"), lesson="A block that is out lies between the two."),
         trace(filled("a", 60, 120, 170, 250), give("a0", "a2", "a1"), take("b", 350), give("b"), **more),
+        trace(filled("a", 60, 90, 70, 80, 300), give("a0", "a1", "a2", "a3"), **more),
+        trace(filled("a", 60, 90, 70, 80, 300), give("a3", "a2", "a1", "a0"), **more),
         # What is split off in the middle has a neighbour behind it, too.
         trace(filled("a", 60, 170, 120, 250), give("a1"), take("b", 60), give("a2"), **more),
         # What was merged has no address of its own any more.

@@ -174,9 +174,9 @@ def drawn_rules(draw: random.Random) -> Rules:
     return Rules(
         min_block_size=least,
         small_size=small,
-        small_buffer=small * draw.randrange(2, 5) + draw.choice((0, draw.randrange(least))),
+        small_buffer=small * draw.randrange(3, 8) + draw.choice((0, draw.randrange(least))),
         min_large_alloc=own,
-        large_segment_size=own * draw.randrange(1, 4) + draw.choice((0, draw.randrange(1, least))),
+        large_segment_size=own * draw.randrange(1, 6) + draw.choice((0, draw.randrange(1, least))),
         round_large=least * draw.randrange(2, 7) + draw.choice((0, draw.randrange(least))),
     )
 
@@ -227,7 +227,7 @@ def _drawn_op(
         return give_at(known, 0 if known in gone else rules.min_block_size)
     if chance < 0.46 and out:
         return give_at(draw.choice(out))
-    stream = draw.choice((None, 0, 1, 700))
+    stream = draw.choice((None, None, 0, 1, 700))
     if chance < 0.50:
         return replace(refused(_drawn_size(draw, rules, player), stream), by_name=draw.random() < 0.5)
     return take(name, _drawn_size(draw, rules, player), stream, by_name=draw.random() < 0.5)
