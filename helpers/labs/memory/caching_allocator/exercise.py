@@ -67,7 +67,7 @@ FITS = (
 )
 BEST = "Of several, the smallest; of several of that size, the one with the lowest address."
 ASKED = "If none fits, the device is asked for one segment, and that is one idle block, which is taken."
-PASSES = "What the device raises passes through, and the allocator stays as it was."
+PASSES = "What the device raises passes through, the same error, and the allocator stays as it was."
 SPLITS = (
     "If the block taken is larger than needed, it is split when the rest is large enough: at least `min_block_size` in a "
     "small segment, more than `small_size` in a large one."
