@@ -79,7 +79,11 @@ def by_what_is_made(fn: Any, *args: Tensor) -> int:
     class Made(TorchDispatchMode):
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             result = func(*args, **(kwargs or {}))
-            given = {each.untyped_storage()._cdata for each in torch.utils._pytree.tree_leaves(args) if type(each) is Tensor}
+            given = {
+                each.untyped_storage()._cdata
+                for each in torch.utils._pytree.tree_leaves(args)
+                if type(each) is Tensor
+            }
             for each in torch.utils._pytree.tree_leaves(result):
                 if isinstance(each, Tensor) and each.untyped_storage()._cdata not in given:
                     made.add(each.untyped_storage()._cdata)

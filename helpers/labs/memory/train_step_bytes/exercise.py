@@ -146,7 +146,9 @@ OF_BUFFERS = {
 }
 
 
-@train_step_bytes.property("a weight under two names, and a batch in one memory: once", asks=(MODEL, BATCH, ONCE))
+@train_step_bytes.property(
+    "a weight under two names, and a batch in one memory: once", asks=(MODEL, BATCH, ONCE)
+)
 def shared_memory(answer: Any, trial: Trial) -> None:
     require(
         answer,
@@ -246,6 +248,9 @@ def any_dtype(answer: Any, trial: Trial) -> None:
 
 @train_step_bytes.property("step after step", asks=(MAKES, *ONE_STEP))
 def step_after_step(answer: Any, trial: Trial) -> None:
-    for words, make in ((f"{MLP}, a batch of 7, Adam", inputs.adam), ("parameters in one memory", inputs.flat)):
+    for words, make in (
+        (f"{MLP}, a batch of 7, Adam", inputs.adam),
+        ("parameters in one memory", inputs.flat),
+    ):
         its, mine = require(answer, trial, words, make, {}, times=3)
         same_end(trial, its, mine)
