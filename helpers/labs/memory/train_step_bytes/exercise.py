@@ -32,6 +32,7 @@ ONE_STEP = (
     "The model, the loss, the backward and the optimizer run once each.",
     "The weights end where the plain step takes them.",
 )
+LOSS = "`loss_fn(model(x), y)` is the loss, a scalar; it uses no other tensors."
 MAKES = "Makes one training step, and returns the bytes that each kind of memory takes."
 MODEL = '"parameters" and "buffers": those of the model.'
 BATCH = '"batch": x and y.'
@@ -48,7 +49,7 @@ MLP = "Linear(6, 5), Tanh, Linear(5, 4), cross entropy"
 
 @train_step_bytes.property(
     "the six kinds of a plain step",
-    asks=(MAKES, MODEL, BATCH, SAVED, GRADIENTS, OPTIMIZER),
+    asks=(MAKES, LOSS, MODEL, BATCH, SAVED, GRADIENTS, OPTIMIZER),
 )
 def plain(answer: Any, trial: Trial) -> None:
     require(answer, trial, f"{MLP}, a batch of 9, SGD with momentum", inputs.momentum, {})
