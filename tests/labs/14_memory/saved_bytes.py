@@ -5,10 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
-from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def by_objects(fn: Any, *args: Tensor) -> int:
@@ -71,39 +69,23 @@ def by_the_graph(fn: Any, *args: Tensor) -> int:
     return sum(found.values())
 
 
-def by_what_is_made(fn: Any, *args: Tensor) -> int:
-    """Notes what operations make, so that nothing needs to be known of what was there before."""
-    made: set[int] = set()
-    kept: list[weakref.ref[Tensor]] = []
-
-    class Made(TorchDispatchMode):
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            result = func(*args, **(kwargs or {}))
-            given = {each.untyped_storage()._cdata for each in torch.utils._pytree.tree_leaves(args) if type(each) is Tensor}
-            for each in torch.utils._pytree.tree_leaves(result):
-                if isinstance(each, Tensor) and each.untyped_storage()._cdata not in given:
-                    made.add(each.untyped_storage()._cdata)
-            return result
-
-    there = {each.untyped_storage()._cdata for each in args}
+def by_weak_references(fn: Any, *args: Tensor) -> int:
+    """Weak references to the views that are packed: those that live when fn has returned are still kept."""
+    there = {each.untyped_storage().data_ptr() for each in args}
     if isinstance(fn, nn.Module):
-        there.update(each.untyped_storage()._cdata for each in [*fn.parameters(), *fn.buffers()])
+        there.update(each.untyped_storage().data_ptr() for each in [*fn.parameters(), *fn.buffers()])
+    kept: list[weakref.ref[Tensor]] = []
 
     def pack(tensor: Tensor) -> Tensor:
         plain = tensor.detach()
         kept.append(weakref.ref(plain))
         return plain
 
-    with Made(), saved_tensors_hooks(pack, lambda tensor: tensor):
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
         result = fn(*args)
-    alive = [tensor for reference in kept if (tensor := reference()) is not None]
-    sizes = {
-        each.untyped_storage()._cdata: each.untyped_storage().size()
-        for each in alive
-        if each.untyped_storage()._cdata in made - there
-    }
-    del result, alive
-    return sum(sizes.values())
+    alive = [tensor.untyped_storage() for reference in kept if (tensor := reference()) is not None]
+    sizes = {each.data_ptr(): each.size() for each in alive if each.data_ptr() not in there}
+    return sum(sizes.values()) if result is not None else 0
 
 
-RIGHT: list[Any] = [by_objects, by_the_graph, by_what_is_made]
+RIGHT: list[Any] = [by_objects, by_the_graph, by_weak_references]

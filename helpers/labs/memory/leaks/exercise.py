@@ -34,20 +34,14 @@ leaks = Exercise(
 )
 
 MAKES = "The operations that make memory which every further call of `step` leaves behind."
-LEAK = (
-    "A leak is a memory that an operation makes in one call, and that is still alive when the call after it has ended."
-)
+LEAK = "A leak is a memory that an operation makes in one call, and that is still alive when the call after it has ended."
 NONE = (
     "What only the first call leaves is none, and neither is what a call replaces: a gradient, the last loss."
 )
-FIRST = (
-    "Its first call may leave behind what is made once: gradients, the state of an optimizer, a cache."
-)
+FIRST = "Its first call may leave behind what is made once: gradients, the state of an optimizer, a cache."
 GARBAGE = "What nothing but the garbage collector can free is no leak either."
 CALLS = "`step` is called three times: once, then the call whose memory is watched, then one more."
-NAMES = (
-    "Returns the names of the operations, as `lab.operations` gives them, sorted: one for each leaked memory of one call."
-)
+NAMES = "Returns the names of the operations, as `lab.operations` gives them, sorted: one for each leaked memory of one call."
 NOT_KEPT = "What `step` returns is not kept, and nothing that it made is alive because of `leaks`."
 
 
@@ -184,7 +178,11 @@ def three_calls(answer: Any, trial: Trial) -> None:
         f"step was called {len(calls)} times.",
         expected="3 calls",
         got=f"{len(calls)} calls",
-        observed=("calls", len(calls)),
+        observed=(
+            "calls",
+            len(calls),
+            [each for each in got if isinstance(each, str)] if type(got) is list else None,
+        ),
     )
     want = inputs.left_behind(inputs.changing(trial.generator))
     inputs.right(trial, got, want, words, "The second call is watched.")
@@ -260,7 +258,7 @@ def nothing_is_held(answer: Any, trial: Trial) -> None:
     inputs.right(trial, got, [], "nothing kept", "The step keeps nothing.")
 
 
-@leaks.property("each call looks anew", asks=(MAKES, NAMES))
+@leaks.property("each call looks anew", asks=(MAKES, NAMES, CALLS))
 def call_after_call(answer: Any, trial: Trial) -> None:
     again = ", called after others"
     for words, make in (
@@ -269,10 +267,22 @@ def call_after_call(answer: Any, trial: Trial) -> None:
         ("a step that keeps three results", inputs.twice),
     ):
         require(answer, trial, words + again, make, "Each call of leaks is about its own step.")
-    step = inputs.twice(trial.generator)
+    step, calls = inputs.twice(trial.generator), []
     want = inputs.left_behind(inputs.twice(trial.generator))
+
+    def counted() -> Any:
+        calls.append(1)
+        return step()
+
     for number in range(2):
         trial.given(f"the same step, call {number + 1} of leaks")
         with collector(by_itself=True):
-            got = trial.call(answer, step)
+            got = trial.call(answer, counted)
         inputs.right(trial, got, want, f"the same step, {number + 1}", "Only what one call leaves is named.")
+        trial.true(
+            len(calls) == 3 * (number + 1),
+            f"step was called {len(calls) - 3 * number} times in call {number + 1} of leaks.",
+            expected="3 calls",
+            got=f"{len(calls) - 3 * number} calls",
+            observed=("calls again", number, len(calls)),
+        )

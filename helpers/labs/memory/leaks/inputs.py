@@ -56,16 +56,26 @@ def right(trial: Trial, got: Any, want: list[str], words: str, lesson: str) -> N
         " ".join(
             part
             for part in (
-                f"Missing: {', '.join(map(str, missing))}." if missing else "",
-                f"Too much: {', '.join(map(str, more))}." if more else "",
+                f"Missing: {_listed(missing)}." if missing else "",
+                f"Too much: {_listed(more)}." if more else "",
                 lesson,
             )
             if part
         ),
-        expected=want,
-        got=got,
-        observed=(words, [str(each) for each in got]),
+        expected=_listed(want) or "no names",
+        got=_listed(got) or "no names",
+        observed=(words, [_word(each) for each in got]),
     )
+
+
+def _word(entry: Any) -> str:
+    """An entry of the answer's list; of what is no name only the type, since its text may hold an address."""
+    return entry if isinstance(entry, str) else f"<{type(entry).__name__}>"
+
+
+def _listed(entries: list[Any]) -> str:
+    words = [_word(each) for each in entries]
+    return ", ".join(words[:6]) + (f" and {len(words) - 6} more" if len(words) > 6 else "")
 
 
 def _without(some: list[Any], others: list[Any]) -> list[Any]:

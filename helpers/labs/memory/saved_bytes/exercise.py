@@ -38,12 +38,8 @@ KEPT = (
     "Counted is the memory of the tensors that autograd saves, and that the result still keeps when `fn` has returned: "
     "what autograd saved and gave up before that does not count."
 )
-ONCE = (
-    "A memory counts once, whole, however many saved tensors look at it, and through whatever part of it."
-)
-BEFORE = (
-    "Memory that was there before does not count: that of the arguments, and of a module's parameters and buffers."
-)
+ONCE = "A memory counts once, whole, however many saved tensors look at it, and through whatever part of it."
+BEFORE = "Memory that was there before does not count: that of the arguments, and of a module's parameters and buffers."
 NOTHING_LEFT = "Nothing that `fn` made is alive when `saved_bytes` has returned."
 
 
@@ -90,9 +86,7 @@ def not_the_past(answer: Any, trial: Trial) -> None:
     require(answer, trial, *inputs.with_a_past(trial))
 
 
-@saved_bytes.property(
-    "with gradients switched off, 0", asks="With gradients switched off the result is 0."
-)
+@saved_bytes.property("with gradients switched off, 0", asks="With gradients switched off the result is 0.")
 def nothing_without_gradients(answer: Any, trial: Trial) -> None:
     n = rows(trial)
     x, frozen = some(trial, n, 4), some(trial, n, 4, grad=False)
@@ -119,9 +113,7 @@ def nothing_without_gradients(answer: Any, trial: Trial) -> None:
     )
 
 
-@saved_bytes.property(
-    "fn runs once, and no backward runs", asks="`fn` runs once, and no backward runs."
-)
+@saved_bytes.property("fn runs once, and no backward runs", asks="`fn` runs once, and no backward runs.")
 def runs_once(answer: Any, trial: Trial) -> None:
     n = rows(trial)
     x, log = some(trial, n, 4), []
@@ -164,7 +156,9 @@ def runs_once(answer: Any, trial: Trial) -> None:
 def nothing_is_left(answer: Any, trial: Trial) -> None:
     n = rows(trial)
     x = some(trial, n, 4)
-    trial.given(f"fn(x) = (x.sin() * x.cos()).exp(), x of shape ({n}, 4); looked at when saved_bytes has returned")
+    trial.given(
+        f"fn(x) = (x.sin() * x.cos()).exp(), x of shape ({n}, 4); looked at when saved_bytes has returned"
+    )
     with collector(by_itself=False):
         with operations() as ran:
             trial.call(answer, lambda x: (x.sin() * x.cos()).exp(), x)
@@ -187,7 +181,10 @@ def nothing_is_left(answer: Any, trial: Trial) -> None:
 
 @saved_bytes.property(
     "each call counts anew",
-    asks=("The bytes that `fn(*args)` makes and keeps for its backward.", "`fn` runs once, and no backward runs."),
+    asks=(
+        "The bytes that `fn(*args)` makes and keeps for its backward.",
+        "`fn` runs once, and no backward runs.",
+    ),
 )
 def call_after_call(answer: Any, trial: Trial) -> None:
     n = rows(trial)

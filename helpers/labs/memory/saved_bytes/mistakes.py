@@ -18,9 +18,7 @@ SAVED = "Counted is the memory of the tensors that autograd saves"
 KEEPS = "and that the result still keeps when `fn` has returned"
 GAVE_UP = "what autograd saved and gave up before that does not count."
 ONCE = "A memory counts once"
-WHOLE = (
-    "A memory counts once, whole, however many saved tensors look at it, and through whatever part of it."
-)
+WHOLE = "A memory counts once, whole, however many saved tensors look at it, and through whatever part of it."
 BEFORE = "Memory that was there before does not count"
 ARGUMENTS = "that of the arguments"
 MODULE = "and of a module's parameters and buffers."
@@ -155,7 +153,10 @@ def _(fn: Any, *args: Tensor) -> int:
     return counted(
         fn,
         *args,
-        before=lambda fn, args: [*args, *(each for each in vars(fn).get("_parameters", {}).values() if each is not None)],
+        before=lambda fn, args: [
+            *args,
+            *(each for each in vars(fn).get("_parameters", {}).values() if each is not None),
+        ],
     )
 
 

@@ -32,6 +32,7 @@ ONE_STEP = (
     "The model, the loss, the backward and the optimizer run once each.",
     "The weights end where the plain step takes them.",
 )
+LOSS = "`loss_fn(model(x), y)` is the loss, a scalar; it uses no other tensors."
 MAKES = "Makes one training step, and returns the bytes that each kind of memory takes."
 MODEL = '"parameters" and "buffers": those of the model.'
 BATCH = '"batch": x and y.'
@@ -48,7 +49,7 @@ MLP = "Linear(6, 5), Tanh, Linear(5, 4), cross entropy"
 
 @train_step_bytes.property(
     "the six kinds of a plain step",
-    asks=(MAKES, MODEL, BATCH, SAVED, GRADIENTS, OPTIMIZER),
+    asks=(MAKES, LOSS, MODEL, BATCH, SAVED, GRADIENTS, OPTIMIZER),
 )
 def plain(answer: Any, trial: Trial) -> None:
     require(answer, trial, f"{MLP}, a batch of 9, SGD with momentum", inputs.momentum, {})
@@ -146,7 +147,9 @@ OF_BUFFERS = {
 }
 
 
-@train_step_bytes.property("a weight under two names, and a batch in one memory: once", asks=(MODEL, BATCH, ONCE))
+@train_step_bytes.property(
+    "a weight under two names, and a batch in one memory: once", asks=(MODEL, BATCH, ONCE)
+)
 def shared_memory(answer: Any, trial: Trial) -> None:
     require(
         answer,
@@ -246,6 +249,9 @@ def any_dtype(answer: Any, trial: Trial) -> None:
 
 @train_step_bytes.property("step after step", asks=(MAKES, *ONE_STEP))
 def step_after_step(answer: Any, trial: Trial) -> None:
-    for words, make in ((f"{MLP}, a batch of 7, Adam", inputs.adam), ("parameters in one memory", inputs.flat)):
+    for words, make in (
+        (f"{MLP}, a batch of 7, Adam", inputs.adam),
+        ("parameters in one memory", inputs.flat),
+    ):
         its, mine = require(answer, trial, words, make, {}, times=3)
         same_end(trial, its, mine)

@@ -136,7 +136,9 @@ def _(*args: Any) -> Any:
 @train_step_bytes.mistake(breaks=MODEL)
 def trained_parameters(*args: Any) -> Any:
     """Frozen parameters are left out of "parameters". They take memory, too; what they do not have is a gradient and a state."""
-    return stepped(*args, parameters=lambda model: total(each for each in model.parameters() if each.requires_grad))
+    return stepped(
+        *args, parameters=lambda model: total(each for each in model.parameters() if each.requires_grad)
+    )
 
 
 @train_step_bytes.mistake(breaks=MODEL)
@@ -148,7 +150,7 @@ def parameters_of_the_optimizer(model: nn.Module, optimizer: Any, *args: Any) ->
 
 @train_step_bytes.mistake(breaks=WHOLE)
 def parameters_as_they_show(*args: Any) -> Any:
-    """"parameters" holds the bytes that the parameters show, and not those of their memory, which they keep alive whole."""
+    """ "parameters" holds the bytes that the parameters show, and not those of their memory, which they keep alive whole."""
     return stepped(*args, parameters=lambda model: shown(model.parameters()))
 
 
@@ -157,13 +159,18 @@ def tied_twice(*args: Any) -> Any:
     """A weight with two names is counted twice. Perhaps `state_dict()` was added up, which has it under both."""
     return stepped(
         *args,
-        parameters=lambda model: sum(whole(each) for _, each in model.named_parameters(remove_duplicate=False)),
+        parameters=lambda model: sum(
+            whole(each) for _, each in model.named_parameters(remove_duplicate=False)
+        ),
     )
 
 
 @train_step_bytes.variant(tied_twice)
 def _(*args: Any) -> Any:
-    return stepped(*args, parameters=lambda model: shown(each for _, each in model.named_parameters(remove_duplicate=False)))
+    return stepped(
+        *args,
+        parameters=lambda model: shown(each for _, each in model.named_parameters(remove_duplicate=False)),
+    )
 
 
 @train_step_bytes.mistake(breaks=MODEL)
@@ -185,7 +192,9 @@ def once_in_all_kinds(*args: Any) -> Any:
     return stepped(
         *args,
         buffers=lambda model: total(
-            each for each in model.buffers() if memory_of(each) not in {memory_of(one) for one in model.parameters()}
+            each
+            for each in model.buffers()
+            if memory_of(each) not in {memory_of(one) for one in model.parameters()}
         ),
     )
 
@@ -204,7 +213,7 @@ def batch_added_up(*args: Any) -> Any:
 
 @train_step_bytes.mistake(breaks=WHOLE)
 def batch_as_it_shows(*args: Any) -> Any:
-    """"batch" holds the bytes that x and y show, and not those of their memory. A slice keeps the whole alive, and two slices
+    """ "batch" holds the bytes that x and y show, and not those of their memory. A slice keeps the whole alive, and two slices
     of one memory keep it once.
     """
     return stepped(*args, batch=lambda x, y: x.nbytes + y.nbytes)
@@ -233,7 +242,7 @@ def saved_by_the_model_alone(*args: Any) -> Any:
 
 @train_step_bytes.mistake(breaks=SAVED)
 def saved_after_the_backward(*args: Any) -> Any:
-    """"saved" is 0. The backward has freed what was saved: perhaps it was counted too late, or when nobody held the loss."""
+    """ "saved" is 0. The backward has freed what was saved: perhaps it was counted too late, or when nobody held the loss."""
     return stepped(*args) | {"saved": 0}
 
 
@@ -297,7 +306,7 @@ def saved_as_it_shows(*args: Any) -> Any:
 
 @train_step_bytes.mistake(breaks=SAVED)
 def given_up_in_saved(*args: Any) -> Any:
-    """"saved" holds what was saved for a result that is thrown away. It is freed before the backward, unless somebody holds
+    """ "saved" holds what was saved for a result that is thrown away. It is freed before the backward, unless somebody holds
     it: perhaps the count, or the tensors that `pack` returned.
     """
     return stepped(*args, saved={"alive_only": False})
@@ -305,7 +314,7 @@ def given_up_in_saved(*args: Any) -> Any:
 
 @train_step_bytes.mistake(breaks=SAVED)
 def packed_itself(*args: Any) -> Any:
-    """"saved" holds the result of a sigmoid that was thrown away. Perhaps `pack` returned the tensor itself: where it is the
+    """ "saved" holds the result of a sigmoid that was thrown away. Perhaps `pack` returned the tensor itself: where it is the
     result of the operation that saves it, it holds the node, and the node holds it. `tensor.detach()` holds no node.
     """
     return stepped(*args, saved={"packed": lambda tensor: tensor})
@@ -316,7 +325,7 @@ def packed_itself(*args: Any) -> Any:
 
 @train_step_bytes.mistake(breaks=GRADIENTS)
 def gradients_like_parameters(*args: Any) -> Any:
-    """"gradients" has the bytes of parameters that got no gradient in this backward. Frozen ones, and those that the loss does
+    """ "gradients" has the bytes of parameters that got no gradient in this backward. Frozen ones, and those that the loss does
     not reach, have none.
     """
     return stepped(*args, gradients=lambda model, optimizer: total(model.parameters()))
@@ -324,7 +333,10 @@ def gradients_like_parameters(*args: Any) -> Any:
 
 @train_step_bytes.variant(gradients_like_parameters)
 def _(*args: Any) -> Any:
-    return stepped(*args, gradients=lambda model, optimizer: shown(each for each in model.parameters() if each.requires_grad))
+    return stepped(
+        *args,
+        gradients=lambda model, optimizer: shown(each for each in model.parameters() if each.requires_grad),
+    )
 
 
 @train_step_bytes.mistake(breaks=GRADIENTS)
@@ -343,13 +355,13 @@ def gradients_of_the_optimizer(model: nn.Module, optimizer: Any, *args: Any) -> 
 
 @train_step_bytes.mistake(breaks=WITHIN)
 def gradients_as_they_show(*args: Any) -> Any:
-    """"gradients" holds the bytes that the gradients show. Some are parts of one memory, which counts once, whole."""
+    """ "gradients" holds the bytes that the gradients show. Some are parts of one memory, which counts once, whole."""
     return stepped(*args, gradients=lambda model, optimizer: shown(gradients_of(model, optimizer)))
 
 
 @train_step_bytes.mistake(breaks=GRADIENTS)
 def gradients_not_there(*args: Any) -> Any:
-    """"gradients" is 0. They are there from the backward on, until they are set to None: perhaps they were counted before or
+    """ "gradients" is 0. They are there from the backward on, until they are set to None: perhaps they were counted before or
     after that.
     """
     return stepped(*args, gradients=lambda model, optimizer: 0)
@@ -374,15 +386,17 @@ def state_without_steps(*args: Any) -> Any:
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)
 def twice_the_parameters(*args: Any) -> Any:
-    """"optimizer" is twice the parameters, whatever the optimizer has. That is Adam without its steps; the state itself says
+    """ "optimizer" is twice the parameters, whatever the optimizer has. That is Adam without its steps; the state itself says
     what is there.
     """
-    return stepped(*args, states=lambda optimizer: 2 * total(p for g in optimizer.param_groups for p in g["params"]))
+    return stepped(
+        *args, states=lambda optimizer: 2 * total(p for g in optimizer.param_groups for p in g["params"])
+    )
 
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)
 def first_group_only(*args: Any) -> Any:
-    """"optimizer" holds the states of one group of parameters alone. An optimizer may have several groups."""
+    """ "optimizer" holds the states of one group of parameters alone. An optimizer may have several groups."""
     return stepped(
         *args,
         states=lambda optimizer: total(
@@ -396,7 +410,7 @@ def first_group_only(*args: Any) -> Any:
 
 @train_step_bytes.mistake(breaks=WHOLE)
 def states_as_they_show(*args: Any) -> Any:
-    """"optimizer" holds the bytes that the states show. Some are parts of one memory, which counts once, whole."""
+    """ "optimizer" holds the bytes that the states show. Some are parts of one memory, which counts once, whole."""
     return stepped(*args, states=lambda optimizer: shown(states_of(optimizer)))
 
 
@@ -413,5 +427,3 @@ def four_bytes_each(*args: Any) -> Any:
         gradients=lambda model, optimizer: fours(gradients_of(model, optimizer)),
         states=lambda optimizer: fours(states_of(optimizer)),
     )
-
-

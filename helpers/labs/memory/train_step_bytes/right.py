@@ -37,7 +37,9 @@ def gradients_of(model: nn.Module, optimizer: Any) -> Iterable[Tensor]:
 
 
 def states_of(optimizer: Any) -> Iterable[Tensor]:
-    return [value for entry in optimizer.state.values() for value in entry.values() if isinstance(value, Tensor)]
+    return [
+        value for entry in optimizer.state.values() for value in entry.values() if isinstance(value, Tensor)
+    ]
 
 
 def forward(model: nn.Module, loss_fn: Any, x: Tensor, y: Tensor) -> Tensor:
@@ -71,9 +73,7 @@ class Counted:
 
     def nbytes(self) -> int:
         return sum(
-            {
-                key: size for key, size, one in self.noted if not (self.alive_only and one.expired())
-            }.values()
+            {key: size for key, size, one in self.noted if not (self.alive_only and one.expired())}.values()
         )
 
 
@@ -92,7 +92,9 @@ def stepped(
     saved: dict[str, Any] | None = None,
     run: Callable[[nn.Module, Any, Tensor, Tensor], Tensor] = forward,
     backward: Callable[[Tensor], Any] = Tensor.backward,
-    gradients: Callable[[nn.Module, Any], int] = lambda model, optimizer: total(gradients_of(model, optimizer)),
+    gradients: Callable[[nn.Module, Any], int] = lambda model, optimizer: total(
+        gradients_of(model, optimizer)
+    ),
     step: Callable[[Any], Any] = lambda optimizer: optimizer.step(),
     states: Callable[[Any], int] = lambda optimizer: total(states_of(optimizer)),
     at_the_end: Callable[[nn.Module, Any], Any] = lambda model, optimizer: None,
