@@ -262,6 +262,19 @@ def from_the_front(sizes: list[int], budget: int) -> list[int]:
     return kept
 
 
+@checkpoints.mistake(breaks=PEAK)
+def smallest_first(sizes: list[int], budget: int) -> list[int]:
+    """A gap does not fit. Perhaps the smallest outputs were taken as long as they fit together, and gaps were not
+    looked at.
+    """
+    kept, total = [], 0
+    for at in sorted(range(len(sizes)), key=lambda at: sizes[at]):
+        if total + sizes[at] <= budget:
+            total += sizes[at]
+            kept.append(at)
+    return sorted(kept)
+
+
 @checkpoints.mistake(breaks=MOST)
 def greedy_by_size(sizes: list[int], budget: int) -> list[int]:
     """ValueError was raised, and a list stays within the budget. Perhaps the largest outputs were thrown away

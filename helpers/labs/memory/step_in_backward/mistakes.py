@@ -118,6 +118,29 @@ class OneBackwardLate(Right):
         return parameter.register_hook(lambda gradient: hook(parameter))
 
 
+@bank.mistake(breaks=STEP)
+class HookOfTheModule(Right):
+    """Some parameters were updated, and the first layer's were not: their gradients are left. Perhaps the hook is one
+    of modules (`register_full_backward_hook`), which may run before the gradients of the parameters are there.
+    """
+
+    def __call__(self) -> Any:
+        handles = []
+        for module in self.model.modules():
+            own = [each for each in module.parameters(recurse=False) if each.requires_grad]
+            if own:
+                handles.append(module.register_full_backward_hook(self.after([self.make([p]) for p in own])))
+        return handles
+
+    def after(self, optimizers: list[Optimizer]) -> Callable[..., None]:
+        def run(*_: Any) -> None:
+            for optimizer in optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
+
+        return run
+
+
 @bank.mistake(breaks="`make([p])` makes an optimizer of the parameter p")
 class NoList(Right):
     """make was given a parameter, and not a list: an optimizer goes through what it is given, and a parameter
@@ -314,6 +337,23 @@ class OneForAll(Right):
     def __call__(self) -> Any:
         optimizer = self.make(list(self.parameters()))
         return [self.register(each, self.hook(optimizer)) for each in self.parameters()]
+
+
+@bank.mistake(breaks=AT_ONCE)
+class AllOptimizersEachTime(Right):
+    """The weights are right, and each hook makes a step of every optimizer, not of its own one only. Those without
+    gradient pass over it; but the work grows with the square of the number of parameters.
+    """
+
+    def __call__(self) -> Any:
+        optimizers = [self.make([each]) for each in self.parameters()]
+
+        def complete(parameter: Tensor) -> None:
+            for optimizer in optimizers:
+                optimizer.step()
+            parameter.grad = None
+
+        return [self.register(each, complete) for each in self.parameters()]
 
 
 @bank.mistake(breaks=ONE_EACH)
