@@ -40,8 +40,8 @@ def contract(source: str) -> tuple[list[str], set[str]]:
 
 def paragraphs(docstring: str) -> list[str]:
     """The paragraphs and the items of lists that may be held, each in one line: not what stands under "Not checked:"."""
-    parts = re.split(r"\n\s*\n|\n\s*(?=[-*] )", docstring)
-    lines = [" ".join(part.split()).removeprefix("- ").removeprefix("* ") for part in parts]
+    parts = re.split(r"\n\s*\n|\n\s*(?=[-*] |\d+\. )", docstring)
+    lines = [re.sub(r"^([-*]|\d+\.) ", "", " ".join(part.split())) for part in parts]
     return [line for line in lines if not line.startswith(NOT_CHECKED)]
 
 

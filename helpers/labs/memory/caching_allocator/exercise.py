@@ -53,8 +53,8 @@ caching_allocator = Exercise(
 
 MAKES = "Cuts segments of a device into blocks, hands them out, and keeps what comes back."
 USES = (
-    "`CachingAllocator(device, rules)`: `device.malloc(nbytes)` returns the address of a new segment, an int, or raises "
-    "`torch.OutOfMemoryError`; `device.free(address)` takes a segment back."
+    "`CachingAllocator(device, rules)`: `device.malloc(nbytes)` returns the address of a new segment, an int, perhaps 0, "
+    "or raises `torch.OutOfMemoryError`; `device.free(address)` takes a segment back, and the address may come again."
 )
 NOTHING_ELSE = "Nothing else of `device` is used."
 RULES = "`rules` are the sizes, as in `rounded`; not always those of torch."

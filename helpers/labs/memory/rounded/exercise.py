@@ -34,7 +34,7 @@ OWN = "From `min_large_alloc` on, it is the block, rounded up to a multiple of `
 EXACT = "Both are int, and exact for requests of any size."
 BOTH = "The bytes of the block for a request, and of the segment that is taken if no block fits."
 RETURNS = "(block, segment)"
-RULES = "rules: the sizes to decide by; not always those of torch."
+RULES = "rules: the sizes to decide by; not always those of torch, nor multiples of each other."
 
 TORCH = Rules(512, MIB, 2 * MIB, 10 * MIB, 20 * MIB, 2 * MIB)
 # Sizes that one can reckon with in one's head. In the first, every limit is a multiple of a block.
