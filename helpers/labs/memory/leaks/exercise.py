@@ -77,7 +77,7 @@ def of_none(answer: Any, trial: Trial) -> None:
             "A number of Python keeps no tensor alive.",
         ),
         (
-            "a step that makes a table in its first call, and edits a mean in place",
+            "a step that makes a table in its first call, fills it anew in each (`out=`), and edits a mean in place",
             inputs.first_only,
             "What only the first call leaves is none.",
         ),

@@ -279,7 +279,7 @@ class OneState(torch.optim.Optimizer):
             flat, at = torch.zeros(sum(each.numel() for each in trained) + 2), 0
             for each in trained:
                 self.state[each] = {
-                    "velocity": flat[at : at + each.numel()].view_as(each),
+                    "velocity": nn.Parameter(flat[at : at + each.numel()].view_as(each), requires_grad=False),
                     "count": 0,
                     "none": None,
                 }
@@ -375,14 +375,14 @@ def wasteful(g: torch.Generator, by_sigmoid: bool) -> Step:
 
 
 class Repeated(nn.Module):
-    """Saves parts of one memory, and what is expanded."""
+    """Saves parts of one memory, what is expanded, and a list of places."""
 
     def __init__(self) -> None:
         super().__init__()
         self.out = nn.Linear(6, 3)
 
     def forward(self, x: Tensor) -> Tensor:
-        both = self.out(x).repeat(1, 3)
+        both = self.out(x)[x[:, 0].argsort()].repeat(1, 3)
         return both[:, :3] * both[:, 5:8] + both[:, 2:5].sum(0).expand(len(x), 3) * both[:, 1:4]
 
 
