@@ -15,14 +15,22 @@ COLOURS = (BLUE, ORANGE)
 MIB = 1 << 20
 
 
-def over_time(alive: Mapping[str, Sequence[int]]) -> Figure:
+def over_time(alive: Mapping[str, Sequence[int]], *, apart: bool = False) -> Figure:
     """The bytes that live after each request of one step or more.
 
     Args:
         alive: by the step's name, its bytes. Two at most. Each begins at 0 and ends at 1 on the axis.
+        apart: each in a picture of its own, with a scale of its own.
     """
-    figure, axes = white(7.2, 3.2)
-    for (name, sizes), colour, dashes in zip(alive.items(), COLOURS, ("-", "--"), strict=False):
+    if apart:
+        figure = Figure(figsize=(7.2, 3.0), layout="constrained", facecolor="white")
+        all_axes = list(figure.subplots(1, len(alive)))
+    else:
+        figure, axes = white(7.2, 3.2)
+        all_axes = [axes] * len(alive)
+    for (name, sizes), axes, colour, dashes in zip(
+        alive.items(), all_axes, COLOURS, ("-", "--"), strict=False
+    ):
         places = [at / (len(sizes) - 1) for at in range(len(sizes))]
         axes.plot(
             places,
@@ -32,10 +40,9 @@ def over_time(alive: Mapping[str, Sequence[int]]) -> Figure:
             drawstyle="steps-post",
             label=name,
         )
-    axes.set(
-        xlabel="requests of one step, from the first to the last", ylabel="MiB that live", xticks=[], ylim=0
-    )
-    axes.legend(frameon=False, fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set(xlabel="requests, from the first to the last", ylabel="MiB that live", xticks=[], ylim=0)
+        axes.legend(frameon=False, fontsize=9)
     return figure
 
 
@@ -64,7 +71,7 @@ def peak_and_runs(points: Sequence[tuple[int, int, int]], everything: int) -> Fi
         markersize=18,
         label="budget",
     )
-    axes.set(xlabel="layers that run twice", ylabel="% of all outputs", ylim=(0, 105))
+    axes.set(xlabel="layers that run twice", ylabel="% of all outputs", xticks=runs, ylim=(0, 105))
     axes.legend(frameon=False, fontsize=9)
     return figure
 
@@ -141,8 +148,8 @@ def reserved(by_order: Mapping[str, Sequence[int]], live: int) -> Figure:
     figure, axes = white(7.2, 3.2)
     for (name, sizes), colour, mark in zip(by_order.items(), COLOURS, ("o-", "s--"), strict=False):
         axes.plot(range(1, len(sizes) + 1), sizes, mark, color=colour, markersize=4, label=name)
-    axes.axhline(live, color="black", linewidth=1, linestyle=(0, (1, 2)))
-    axes.annotate("lives at most", (1, live), xytext=(0, 4), textcoords="offset points", fontsize=9)
+    axes.axhline(live, color="black", linewidth=1, linestyle=(0, (1, 2)), zorder=3)
+    axes.annotate("what lives at most", (1, live), xytext=(0, 6), textcoords="offset points", fontsize=9)
     axes.set(xlabel="step", ylabel="MiB reserved", ylim=0)
     axes.legend(frameon=False, fontsize=9)
     return figure

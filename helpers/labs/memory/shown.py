@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -21,6 +24,7 @@ __all__ = [
     "Request",
     "Rules",
     "Steps",
+    "Through",
     "as_torch_has_it",
     "id_of",
     "live",
@@ -131,7 +135,7 @@ def requests_of(step: Callable[[], Any]) -> list[Request]:
 
     By torch's profiler: kernels' own memory is in it, too. What was asked for before `step` ran is left out.
     """
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof:
+    with _quiet(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as prof:
         result = step()
     del result
     assert prof.profiler is not None
@@ -151,6 +155,21 @@ def requests_of(step: Callable[[], Any]) -> list[Request]:
         elif address in numbers:
             found.append(Request(numbers.pop(address), nbytes))
     return found
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The profiler's library tells of its start, its end and a missing GPU on standard error, past Python."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _events(tree: Any) -> Iterator[Any]:
@@ -231,6 +250,22 @@ class Steps:
         self.log.append("release_all")
         self._allocator.empty_cache()
         return True
+
+
+class Through:
+    """An allocator that serves each request by `allocate(steps)`, and counts in `stats` what `Steps` counts."""
+
+    def __init__(
+        self, allocate: Callable[[Steps], int], allocator: Any, device: Device, stats: dict[str, int]
+    ) -> None:
+        self.free = allocator.free
+        self._allocate, self._allocator, self._device, self._stats = allocate, allocator, device, stats
+
+    def malloc(self, nbytes: int, stream: int = 0) -> int:
+        """The address that `allocate` finds."""
+        steps = Steps(self._allocator, self._device, nbytes, stream)
+        steps.stats = self._stats
+        return self._allocate(steps)
 
 
 def as_torch_has_it(segments: list[dict[str, Any]]) -> dict[str, Any]:
