@@ -428,7 +428,7 @@ def first_saver_only(fn: Any, *args: Tensor) -> int:
 
 @saved_bytes.mistake(breaks=GAVE_UP)
 def packed_itself(fn: Any, *args: Tensor) -> int:
-    """What tan and tanh saved of their own results is counted, though it was given up. Perhaps `pack` returned the tensor
+    """What an operation saved of its own result is counted, though it was given up. Perhaps `pack` returned the tensor
     itself: where it is the result of the operation that saves it, it holds the node, and the node holds it. Nothing frees
     such a circle. `tensor.detach()` looks at the same memory, and holds no node.
     """
