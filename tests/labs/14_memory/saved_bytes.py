@@ -23,11 +23,11 @@ def by_objects(fn: Any, *args: Tensor) -> int:
         packed.add(one)
         return one
 
-    with saved_tensors_hooks(pack, lambda one: one.tensor):
-        result = fn(*args)
     before = list(args)
     if isinstance(fn, nn.Module):
         before += list(fn.parameters()) + list(fn.buffers())
+    with saved_tensors_hooks(pack, lambda one: one.tensor):
+        result = fn(*args)
     there = [each.untyped_storage().data_ptr() for each in before]
     found = {}
     for one in packed:
@@ -40,10 +40,11 @@ def by_objects(fn: Any, *args: Tensor) -> int:
 
 def by_the_graph(fn: Any, *args: Tensor) -> int:
     """No hooks: the graph is walked from the result, down to where the arguments come from."""
-    result = fn(*args)
+    before = args
     if isinstance(fn, nn.Module):
-        args = (*args, *fn.parameters(), *fn.buffers())
-    met = {each.grad_fn for each in args} | {None}
+        before = (*args, *fn.parameters(), *fn.buffers())
+    result = fn(*args)
+    met = {each.grad_fn for each in before} | {None}
     found: dict[int, int] = {}
 
     def walk(node: Any) -> None:
@@ -64,7 +65,7 @@ def by_the_graph(fn: Any, *args: Tensor) -> int:
 
     walk(result.grad_fn)
     walk = None  # type: ignore[assignment]  # a function that calls itself holds itself
-    for each in args:
+    for each in before:
         found.pop(each.untyped_storage()._cdata, None)
     return sum(found.values())
 
@@ -88,4 +89,22 @@ def by_weak_references(fn: Any, *args: Tensor) -> int:
     return sum(sizes.values()) if result is not None else 0
 
 
-RIGHT: list[Any] = [by_objects, by_the_graph, by_weak_references]
+def by_what_goes(fn: Any, *args: Tensor) -> int:
+    """What is packed says when it goes; counted is what goes with the result."""
+    gone: dict[int, int] = {}
+
+    class Going(list[Any]):
+        def __del__(self) -> None:
+            memory = self[0].untyped_storage()
+            gone[memory._cdata] = memory.nbytes()
+
+    before = [*args, *(fn.parameters() if isinstance(fn, nn.Module) else ())]
+    before += fn.buffers() if isinstance(fn, nn.Module) else ()
+    with saved_tensors_hooks(lambda tensor: Going([tensor.detach()]), lambda going: going[0]):
+        result = fn(*args)
+    gone.clear()
+    del result
+    return sum(gone.values()) - sum(gone.pop(each.untyped_storage()._cdata, 0) for each in before)
+
+
+RIGHT: list[Any] = [by_objects, by_the_graph, by_weak_references, by_what_goes]

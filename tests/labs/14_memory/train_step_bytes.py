@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._pytree import tree_flatten
 
 
 def _memories(tensors: Any) -> dict[int, int]:
@@ -17,6 +19,15 @@ def _memories(tensors: Any) -> dict[int, int]:
         storage = each.untyped_storage()
         found.setdefault(storage._cdata, storage.nbytes())
     return found
+
+
+def _all_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        yield from chain.from_iterable(map(_all_in, value))
+    else:
+        yield value
 
 
 def by_closure(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> dict[str, int]:
@@ -32,10 +43,11 @@ def by_closure(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -
     def closure() -> Tensor:
         for each in model.parameters():
             each.grad = None
+        before = [*model.parameters(), *model.buffers(), x, y]
+        there = _memories(before)
         with torch.enable_grad():
             with saved_tensors_hooks(Packed, lambda packed: packed.tensor):
                 loss = loss_fn(model(x), y)
-            there = _memories([*model.parameters(), *model.buffers(), x, y])
             saved = _memories(packed.tensor for packed in kept)
             found["saved"] = sum(size for memory, size in saved.items() if memory not in there)
             loss.backward()
@@ -45,7 +57,7 @@ def by_closure(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -
         return loss
 
     optimizer.step(closure)
-    states = chain.from_iterable(entry.values() for entry in optimizer.state.values())
+    states = _all_in(optimizer.state)
     found["optimizer"] = sum(_memories(each for each in states if torch.is_tensor(each)).values())
     found["parameters"] = sum(_memories(model.parameters()).values())
     found["buffers"] = sum(_memories(model.buffers()).values())
@@ -84,8 +96,8 @@ def by_the_graph(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor)
         "batch": sum(_memories((x, y)).values()),
     }
     optimizer.step()
-    states = optimizer.state_dict()["state"].values()
-    tensors = [each for entry in states for each in entry.values() if isinstance(each, Tensor)]
+    states, _ = tree_flatten(optimizer.state_dict()["state"])
+    tensors = [each for each in states if isinstance(each, Tensor)]
     return total | {"optimizer": sum(_memories(tensors).values())}
 
 
@@ -111,12 +123,13 @@ def by_lists(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> 
 
     for each in model.parameters():
         each.grad = None
+    here = [*model.parameters(), *model.buffers(), x, y]
+    before = {each.untyped_storage().data_ptr() for each in here}
     hooks = saved_tensors_hooks(pack, lambda plain: plain)
     with hooks:
         out = model(x)
         loss = loss_fn(out, y)
     del out
-    before = {each.untyped_storage().data_ptr() for each in [*model.parameters(), *model.buffers(), x, y]}
     alive = [tensor for one in packed if (tensor := one()) is not None]
     saved = total(each for each in alive if each.untyped_storage().data_ptr() not in before)
     del alive
@@ -124,11 +137,15 @@ def by_lists(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> 
     gradients = total(each.grad for each in model.parameters() if each.grad is not None)
     optimizer.step()
     tensors: list[Tensor] = []
-    for group in optimizer.param_groups:
-        for parameter in group["params"]:
-            for value in optimizer.state.get(parameter, {}).values():
-                if isinstance(value, Tensor):
-                    tensors.append(value)
+    todo: list[Any] = list(optimizer.state.values())
+    while todo:
+        value = todo.pop()
+        if isinstance(value, Tensor):
+            tensors.append(value)
+        elif isinstance(value, dict):
+            todo += value.values()
+        elif isinstance(value, list | tuple):
+            todo += value
     return dict(
         saved=saved,
         gradients=gradients,

@@ -52,7 +52,8 @@ def of_losses(answer: Any, trial: Trial) -> None:
         trial,
         "a training step that appends its loss, with the graph, to a list",
         inputs.losses,
-        "The loss keeps its graph. The backward has freed what the graph had saved; the loss itself stays in each step.",
+        "The loss stays in each step; the backward has freed what its graph had saved. Gradients are replaced by the next "
+        "call, and the state of the optimizer is made once.",
     )
     require(
         answer,
@@ -106,6 +107,13 @@ def a_name_each(answer: Any, trial: Trial) -> None:
         inputs.several,
         "max has made two memories that stay, topk one.",
     )
+    require(
+        answer,
+        trial,
+        "a step that keeps x.softmax(1), x.cos() and x.log_softmax(1)",
+        inputs.underscored,
+        "The names are those of `lab.operations`, which begin with an underscore here.",
+    )
 
 
 @leaks.property("memory of any size, whatever keeps it", asks=(LEAK, NAMES))
@@ -154,7 +162,7 @@ def not_garbage(answer: Any, trial: Trial) -> None:
             trial,
             words,
             make,
-            "A cycle of references holds x.cos() until the garbage collector runs, which here it does when called only.",
+            "A cycle of references holds x.cos() until the garbage collector runs, and here it runs only when it is called.",
             by_itself=False,
         )
 
@@ -186,6 +194,13 @@ def three_calls(answer: Any, trial: Trial) -> None:
     )
     want = inputs.left_behind(inputs.changing(trial.generator))
     inputs.right(trial, got, want, words, "The second call is watched.")
+    require(
+        answer,
+        trial,
+        "a step that keeps x.cos(), x.exp(), x.tanh(), one in each call, and runs more operations in each call",
+        inputs.growing,
+        "The second call is watched, and has fewer operations than the third.",
+    )
 
 
 @leaks.property("what step returns and makes is not kept", asks=NOT_KEPT)

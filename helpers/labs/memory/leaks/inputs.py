@@ -214,6 +214,18 @@ def several(g: torch.Generator) -> Step:
     return step
 
 
+def underscored(g: torch.Generator) -> Step:
+    """Operations whose names begin with an underscore."""
+    kept: list[Any] = []
+    x = drawn(g, 5, 4)
+
+    def step() -> None:
+        kept.append(x.softmax(1))
+        kept.append((x.cos(), x.log_softmax(1)))
+
+    return step
+
+
 def views(g: torch.Generator) -> Step:
     """What is kept looks at the memory, and is not what the operation returned."""
     kept: list[Any] = []
@@ -288,6 +300,21 @@ def late_cycles(g: torch.Generator) -> Step:
     def step() -> None:
         kept.append(x.tanh())
         last["now"] = Holder(x.cos())
+
+    return step
+
+
+def growing(g: torch.Generator) -> Step:
+    """Each call runs more operations than the one before: what it keeps comes first, by a different operation each time."""
+    x = drawn(g, 5, 4)
+    kept: list[Tensor] = []
+    makes = (x.cos, x.exp, x.tanh, x.relu, x.tan)
+
+    def step() -> None:
+        call = len(kept) + 1
+        kept.append(makes[min(call, len(makes)) - 1]())
+        for _ in range(call * call):
+            x.sin()
 
     return step
 

@@ -44,6 +44,17 @@ def _(step: Step) -> Any:
     return found(step, before=2, after=0)
 
 
+@leaks.variant(no_call_after)
+def _(step: Step) -> Any:
+    step()
+    with operations() as ran:
+        step()
+    gc.collect()
+    names = sorted(of_each_memory(ran))
+    step()
+    return names
+
+
 @leaks.mistake(breaks=FIRST)
 def first_call_watched(step: Step) -> Any:
     """What the first call makes once is named: the state of the optimizer, a cache. Perhaps the first call was the watched
@@ -78,6 +89,42 @@ def second_and_third(step: Step) -> Any:
         step()
     gc.collect()
     return sorted(of_each_memory(ran))
+
+
+@leaks.mistake(breaks=CALLS)
+def half_of_the_log(step: Step) -> Any:
+    """Where a call runs more operations than the one before, some of a different call are named. Perhaps one log was cut into
+    equal parts: where a call ends is known when it has ended, by the length of the log.
+    """
+    step()
+    with operations() as ran:
+        step()
+        step()
+    gc.collect()
+    return sorted(of_each_memory(ran[: len(ran) // 2]))
+
+
+@leaks.variant(half_of_the_log)
+def _(step: Step) -> Any:
+    with operations() as ran:
+        for _ in range(3):
+            step()
+    gc.collect()
+    return sorted(of_each_memory(ran[len(ran) // 3 : 2 * len(ran) // 3]))
+
+
+@leaks.mistake(breaks=LEAK)
+def in_two_calls(step: Step) -> Any:
+    """What the second call leaves behind is left out where the third does not leave the same. Perhaps the names of two calls
+    were compared: watched is the memory of one.
+    """
+    step()
+    with operations() as second:
+        step()
+    with operations() as third:
+        step()
+    gc.collect()
+    return sorted((Counter(of_each_memory(second)) & Counter(of_each_memory(third))).elements())
 
 
 @leaks.mistake(breaks=CALLS)
@@ -228,6 +275,20 @@ def one_for_each_operation(step: Step) -> Any:
 
 
 @leaks.mistake(breaks=EACH)
+def all_memories_of_it(step: Step) -> Any:
+    """An operation of whose memories one stays and one goes is named for both. Each memory counts by itself."""
+    return found(
+        step,
+        names=lambda ran: [
+            each.name
+            for each in ran
+            if any(not one.expired() for one in each.memories)
+            for _ in each.memories
+        ],
+    )
+
+
+@leaks.mistake(breaks=EACH)
 def if_all_of_it_stays(step: Step) -> Any:
     """An operation of whose memories one stays and one goes is left out. Each memory counts by itself."""
     return found(
@@ -239,6 +300,20 @@ def if_all_of_it_stays(step: Step) -> Any:
             for _ in each.memories
         ],
     )
+
+
+@leaks.mistake(breaks=NAMES)
+def without_underscores(step: Step) -> Any:
+    """Names are given without the underscore that they begin with. `_softmax` is what softmax calls, and the name that
+    `lab.operations` gives.
+    """
+    return found(step, names=lambda ran: [name.strip("_") for name in of_each_memory(ran)])
+
+
+@leaks.mistake(breaks=NAMES)
+def underscores_left_out(step: Step) -> Any:
+    """Operations whose names begin with an underscore are left out. Their memory stays like any other."""
+    return found(step, names=lambda ran: [name for name in of_each_memory(ran) if name[0] != "_"])
 
 
 @leaks.mistake(breaks=SORTED)
@@ -291,6 +366,20 @@ def result_of_the_watched_call(step: Step) -> Any:
     names = sorted(of_each_memory(ran))
     del result
     return names
+
+
+@leaks.mistake(breaks=NOT_KEPT)
+def result_over_the_third_call(step: Step) -> Any:
+    """What the watched call returned was alive when the third call began, and is named nowhere: perhaps a name held it while
+    that call ran, and let it go before the memories were looked at. Two results are there at once.
+    """
+    step()
+    with operations() as ran:
+        result = step()
+    step()
+    del result
+    gc.collect()
+    return sorted(of_each_memory(ran))
 
 
 @leaks.mistake(breaks=NOT_KEPT)

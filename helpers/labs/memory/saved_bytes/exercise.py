@@ -26,11 +26,12 @@ saved_bytes = Exercise(
         "`pack` is called with the tensor, and what it returns is kept in its place.",
         "Two views of one memory are two tensors. `id_of(tensor)` is the same for both, and "
         "`tensor.untyped_storage().nbytes()` is the memory that is kept alive, whatever the view shows of it.",
-        "To see what is given up before fn returns, note each memory without keeping it: `StorageWeakRef(storage)` has "
-        "`expired()`. Ask when fn has returned, and while you still hold its result.",
-        "First a set of `id_of` of the arguments and, for a module, of its parameters and buffers. In `pack`: if the memory "
-        "is not in it, note a weak reference and the bytes. At the end the sum over the memories that have not expired, each "
-        "once: a dict by `reference.cdata`.",
+        "To see what is given up before fn returns, note what `pack` returns without keeping it: `weakref.ref(alias)`, "
+        "called, gives None when autograd has let go of it. (`StorageWeakRef` tells whether a memory lives. It may live for "
+        "other reasons.) Ask when fn has returned, and while you still hold its result.",
+        "First a set of `id_of` of the arguments and, for a module, of its parameters and buffers. In `pack`: "
+        "`alias = tensor.detach()`; if its memory is not in the set, note a weak reference to the alias; return the alias. "
+        "At the end the sum over the memories of the aliases that are left, each once: a dict by what tells a memory.",
     ],
 )
 
@@ -126,7 +127,8 @@ def runs_once(answer: Any, trial: Trial) -> None:
     for words, fn in (("a function", noted), ("a module with batch norm", model)):
         log.clear()
         trial.given(f"{words} that notes its calls, x of shape ({n}, 4)")
-        trial.call(answer, fn, x)
+        with collector(by_itself=True):
+            trial.call(answer, fn, x)
         times = log.count("fn")
         trial.true(
             times == 1,
@@ -169,7 +171,7 @@ def nothing_is_left(answer: Any, trial: Trial) -> None:
         not sizes,
         f"{in_words(sizes)} that were made in the call are still alive. "
         + (
-            "Something holds them: perhaps a list, an attribute or a default value that lives on."
+            "The garbage collector does not free them, either: perhaps a list, an attribute or a default value holds them."
             if after
             else "The garbage collector frees them, which may be much later: a cycle of references holds them."
         ),

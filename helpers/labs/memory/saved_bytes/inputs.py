@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.check.trial import Trial
+from helpers.labs.memory.shared.collector import collector
 from helpers.labs.memory.shared.kept import in_words, kept_after
 
 
@@ -28,7 +29,8 @@ def require(answer: Any, trial: Trial, *cases: Case, again: str = "") -> None:
     for case in cases:
         trial.given(case.words + again)
         _, sizes = kept_after(lambda case=case: case.fn(*case.args))
-        got = trial.call(answer, case.fn, *case.args)
+        with collector(by_itself=True):
+            got = trial.call(answer, case.fn, *case.args)
         right(trial, got, sizes, case.lesson, case.words + again)
 
 
@@ -120,6 +122,27 @@ class Tables(nn.Module):
         return (h * self.turns[3 : 3 + length]).masked_fill(self.later[:length], 0.0)
 
 
+class Running(nn.Module):
+    """Uses a buffer, and puts a new tensor in its place."""
+
+    def __init__(self, trial: Trial) -> None:
+        super().__init__()
+        self.register_buffer("scale", some(trial, 4, grad=False))
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = x.sin() * self.scale
+        self.scale = 0.9 * self.scale + 0.1 * h.detach().abs().amax(0)
+        return h.exp()
+
+
+class Showing(nn.Module):
+    """Keeps a result to be looked at, without its graph."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.seen = x.repeat(1, 2).tanh().detach()
+        return x.sin().exp()
+
+
 class Normed(nn.Module):
     """Batch norm, whose buffers are edited while it runs. `note` is called in each forward."""
 
@@ -156,10 +179,11 @@ def kinds(trial: Trial) -> list[Case]:
     x, w = some(trial, n, 4), some(trial, 4, 3)
     return [
         Case(
-            f"fn(x, w) = (x.sin() @ w).cos().exp(), x of shape ({n}, 4), w of shape (4, 3)",
-            lambda x, w: (x.sin() @ w).cos().exp(),
-            (x, w),
-            "The product saves x.sin() and w, cos saves its input, and exp its result, which is the result of fn.",
+            f"fn(x, w) = (x.sin() @ w).tanh().cos().sum(1).exp(), x of shape ({n}, 4), w of shape (4, 6)",
+            lambda x, w: (x.sin() @ w).tanh().cos().sum(1).exp(),
+            (x, some(trial, 4, 6)),
+            "The product saves x.sin() and w, tanh its result, cos its input, which is the same memory, and exp its result, "
+            "which is the result of fn.",
         ),
         Case(
             f"fn(x) = x.sin().cos().sum(), x of shape ({n}, 4)",
@@ -288,6 +312,12 @@ def buffers(trial: Trial) -> list[Case]:
             tables,
             (x,),
             f"{told} A buffer that is not persistent is one, too.",
+        ),
+        Case(
+            f"a module that uses a buffer, and then puts a new tensor in its place, x of shape ({n}, 4)",
+            Running(trial),
+            (x,),
+            f"{told} That of the old one is saved, and was there, too. exp saves its result.",
         ),
     ]
 
@@ -420,6 +450,18 @@ def given_up(trial: Trial) -> list[Case]:
             steps,
             (x, w),
             "Each detach cuts off what was before, and its memory is freed.",
+        ),
+        Case(
+            f"fn(x) = x.exp().detach(), x of shape ({n}, 4)",
+            lambda x: x.exp().detach(),
+            (x,),
+            "exp has saved its result, and given it up with its graph. The memory lives on, and no backward needs it.",
+        ),
+        Case(
+            f"a module that keeps x.repeat(1, 2).tanh().detach() to show it, and returns x.sin().exp(), x of shape ({n}, 4)",
+            Showing(),
+            (x,),
+            "tanh has saved its result, and given it up with its graph. The module keeps the memory; no backward needs it.",
         ),
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from typing import Any
 
 import torch
@@ -11,7 +12,15 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from helpers.check.operations import operations
 from helpers.labs.memory.saved_bytes.exercise import saved_bytes
-from helpers.labs.memory.saved_bytes.right import all_before, buffers_of, counted, memory_of, whole
+from helpers.labs.memory.saved_bytes.right import (
+    all_before,
+    always,
+    buffers_of,
+    counted,
+    memory_of,
+    still_there,
+    whole,
+)
 
 MAKES = "The bytes that `fn(*args)` makes and keeps for its backward."
 SAVED = "Counted is the memory of the tensors that autograd saves"
@@ -89,7 +98,87 @@ def a_float(fn: Any, *args: Tensor) -> Any:
     return counted(fn, *args) / 1
 
 
+@saved_bytes.mistake(breaks=SAVED)
+def alive_not_saved(fn: Any, *args: Tensor) -> int:
+    """Memory is counted that lives and that autograd has not saved: the result of fn is alive since it is returned, and
+    neither sum nor + saves its result. Perhaps all was counted that is alive when fn has returned.
+    """
+    with operations() as ran:
+        result = fn(*args)
+    alive = {memory.cdata for each in ran for memory in each.memories if not memory.expired()}
+    storages = [torch.UntypedStorage._new_with_weak_ptr(memory) for memory in alive]
+    del result
+    return sum(each.nbytes() for each in storages if each is not None)
+
+
+@saved_bytes.mistake(breaks=SAVED)
+def without_a_node(fn: Any, *args: Tensor) -> int:
+    """What batch norm saves of the batch, its mean and its deviation, is left out. It has no `grad_fn` and needs no gradient:
+    perhaps only tensors that do were counted.
+    """
+    return counted(fn, *args, size=lambda tensor: whole(tensor) if tensor.grad_fn is not None else 0)
+
+
+@saved_bytes.variant(without_a_node)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *args, size=lambda tensor: whole(tensor) if tensor.requires_grad else 0)
+
+
+@saved_bytes.mistake(breaks=SAVED)
+def own_functions_left_out(fn: Any, *args: Tensor) -> int:
+    """What a Function of its own hands to save_for_backward is left out. Perhaps the graph was walked, and its nodes asked for
+    what begins with `_saved_`: that of such a Function is in `saved_tensors`.
+    """
+    result = fn(*args)
+    there = [memory_of(each) for each in all_before(fn, args)]
+    todo, met, found = [result.grad_fn], {None, *(each.grad_fn for each in args)}, {}
+    while todo:
+        node = todo.pop()
+        if node in met:
+            continue
+        met.add(node)
+        todo += [behind for behind, _ in node.next_functions]
+        values = [getattr(node, name) for name in dir(node) if name.startswith("_saved_")]
+        for each in torch.utils._pytree.tree_leaves(values):
+            if isinstance(each, Tensor) and memory_of(each) not in there:
+                found[memory_of(each)] = whole(each)
+    return sum(found.values())
+
+
 # What was there before.
+
+
+@saved_bytes.mistake(breaks=BEFORE)
+def looked_up_afterwards(fn: Any, *args: Tensor) -> int:
+    """A buffer is counted that fn has replaced by a new tensor. It was there before: perhaps what was there was looked up when
+    fn had returned, and the buffer was a different one by then.
+    """
+    kept: list[weakref.ref[Tensor]] = []
+
+    def pack(tensor: Tensor) -> Tensor:
+        alias = tensor.detach()
+        kept.append(weakref.ref(alias))
+        return alias
+
+    with saved_tensors_hooks(pack, lambda alias: alias):
+        result = fn(*args)
+    there = [memory_of(each) for each in all_before(fn, args)]
+    left = [alias for each in kept if (alias := each()) is not None]
+    del result
+    return sum({memory_of(each): whole(each) for each in left if memory_of(each) not in there}.values())
+
+
+@saved_bytes.mistake(breaks=ARGUMENTS)
+def arguments_by_object(fn: Any, *args: Tensor) -> int:
+    """A view of an argument is counted as new memory: `x.T` looks at the memory of x, and is a different tensor. Perhaps the
+    tensors were compared, by `is` or `id`.
+    """
+    return counted(fn, *args, known_by=id)
+
+
+@saved_bytes.variant(arguments_by_object)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *args, known_by=lambda tensor: (tensor.data_ptr(), tensor.shape, tensor.stride()))
 
 
 @saved_bytes.mistake(breaks=ARGUMENTS)
@@ -260,7 +349,15 @@ def each_part(fn: Any, *args: Tensor) -> int:
 
 @saved_bytes.variant(each_part)
 def _(fn: Any, *args: Tensor) -> int:
-    return counted(fn, *args, once_by=None, size=lambda tensor: tensor.nbytes, alive_only=False)
+    return counted(fn, *args, once_by=None, size=lambda tensor: tensor.nbytes, counts=always)
+
+
+@saved_bytes.mistake(breaks=WHOLE)
+def each_part_once(fn: Any, *args: Tensor) -> int:
+    """Of two parts of one memory the bytes are added that each shows: more than a part, and not the memory. Perhaps `data_ptr()`
+    of the tensors told them apart, and numel() gave the size.
+    """
+    return counted(fn, *args, once_by=Tensor.data_ptr, size=lambda tensor: tensor.nbytes)
 
 
 @saved_bytes.mistake(breaks=MAKES)
@@ -283,7 +380,7 @@ def given_up_counted(fn: Any, *args: Tensor) -> int:
     """What was saved for a result that is thrown away is counted. It is freed before fn returns, unless somebody holds it:
     perhaps the count itself, or a number that was noted when it was saved.
     """
-    return counted(fn, *args, alive_only=False)
+    return counted(fn, *args, counts=always)
 
 
 @saved_bytes.variant(given_up_counted)
@@ -303,12 +400,35 @@ def _(fn: Any, *args: Tensor) -> int:
 
 @saved_bytes.variant(given_up_counted)
 def _(fn: Any, *args: Tensor) -> int:
-    return counted(fn, *args, packed=lambda tensor: tensor, alive_only=False)
+    return counted(fn, *args, packed=lambda tensor: tensor, counts=always)
+
+
+@saved_bytes.mistake(breaks=GAVE_UP)
+def memory_that_lives(fn: Any, *args: Tensor) -> int:
+    """A memory is counted that autograd gave up, and that lives on since someone else holds it: `exp` saved its result, and
+    detach let its graph go. Perhaps it was asked whether the memory lives, and not whether it is still saved.
+    """
+    return counted(fn, *args, counts=still_there)
+
+
+@saved_bytes.mistake(breaks=GAVE_UP)
+def first_saver_only(fn: Any, *args: Tensor) -> int:
+    """A memory is left out that is still saved: tanh saved it and gave it up, and the next product saves it, too. Perhaps it was
+    noted for the first that saved it, and forgotten with that one.
+    """
+    met: list[int] = []
+
+    def size(tensor: Tensor) -> int:
+        first = memory_of(tensor) not in met
+        met.append(memory_of(tensor))
+        return whole(tensor) if first else 0
+
+    return counted(fn, *args, once_by=None, size=size)
 
 
 @saved_bytes.mistake(breaks=GAVE_UP)
 def packed_itself(fn: Any, *args: Tensor) -> int:
-    """What tan and tanh saved of their own results is counted, though it was given up. Perhaps `pack` returned the tensor
+    """What an operation saved of its own result is counted, though it was given up. Perhaps `pack` returned the tensor
     itself: where it is the result of the operation that saves it, it holds the node, and the node holds it. Nothing frees
     such a circle. `tensor.detach()` looks at the same memory, and holds no node.
     """
@@ -374,8 +494,9 @@ _last: list[Tensor] = []
 
 @saved_bytes.mistake(breaks=NOTHING)
 def result_held(fn: Any, *args: Tensor) -> int:
-    """When saved_bytes has returned, the result and all that it keeps are still alive: something that lives on holds them, a
-    list, an attribute or a global name.
+    """When saved_bytes has returned, the result and all that it keeps are still alive, and the garbage collector does not free
+    them. Perhaps a list, an attribute or a global name holds them; or an object that the hooks belong to, since the graph
+    holds the hooks, and no collector sees that.
     """
 
     def noted(*inner: Tensor) -> Tensor:
@@ -395,8 +516,8 @@ class _Run:
 
 @saved_bytes.mistake(breaks=NOTHING)
 def held_in_a_circle(fn: Any, *args: Tensor) -> int:
-    """When saved_bytes has returned, what fn made is alive until the garbage collector comes: an object that holds itself
-    holds it, too. On a GPU the memory may be missing by then.
+    """When saved_bytes has returned, what fn made is alive until the garbage collector comes: it hangs in a circle of
+    references. On a GPU the memory may be missing by then.
     """
     run = _Run()
 

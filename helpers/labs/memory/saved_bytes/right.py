@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -27,6 +28,23 @@ def buffers_of(fn: Any) -> Iterable[Tensor]:
     return fn.buffers() if isinstance(fn, nn.Module) else ()
 
 
+Alias = weakref.ref[Tensor]
+
+
+def still_saved(alias: Alias, memory: StorageWeakRef) -> bool:
+    """Whether autograd still has what `pack` returned."""
+    return alias() is not None
+
+
+def still_there(alias: Alias, memory: StorageWeakRef) -> bool:
+    """Whether the memory lives, whoever keeps it."""
+    return not memory.expired()
+
+
+def always(alias: Alias, memory: StorageWeakRef) -> bool:
+    return True
+
+
 def counted(
     fn: Any,
     *args: Tensor,
@@ -34,22 +52,26 @@ def counted(
     known_by: Callable[[Tensor], Any] = memory_of,
     once_by: Callable[[Tensor], Any] | None = memory_of,
     size: Callable[[Tensor], int] = whole,
-    packed: Callable[[Tensor], Any] = Tensor.detach,
+    packed: Callable[[Tensor], Tensor] = Tensor.detach,
     holds: bool = True,
-    alive_only: bool = True,
+    counts: Callable[[Alias, StorageWeakRef], bool] = still_saved,
 ) -> int:
-    """before: what does not count. known_by: how that is found again. once_by: what counts once; None: each saved tensor."""
-    there = [known_by(each) for each in before(fn, args)]
-    noted: list[tuple[Any, int, StorageWeakRef]] = []
+    """before: what does not count. known_by: how that is found again. once_by: what counts once; None: each saved tensor.
 
-    def pack(tensor: Tensor) -> Any:
+    counts: of what was saved, what counts when fn has returned.
+    """
+    there = [known_by(each) for each in before(fn, args)]
+    noted: list[tuple[Any, int, Alias, StorageWeakRef]] = []
+
+    def pack(tensor: Tensor) -> Tensor:
+        alias = packed(tensor)
         if known_by(tensor) not in there:
             key = once_by(tensor) if once_by else len(noted)
-            noted.append((key, size(tensor), StorageWeakRef(tensor.untyped_storage())))
-        return packed(tensor)
+            noted.append((key, size(tensor), weakref.ref(alias), StorageWeakRef(tensor.untyped_storage())))
+        return alias
 
     with saved_tensors_hooks(pack, lambda tensor: tensor):
         result = fn(*args)
     if not holds:
         del result
-    return sum({key: nbytes for key, nbytes, one in noted if not (alive_only and one.expired())}.values())
+    return sum({key: nbytes for key, nbytes, alias, memory in noted if counts(alias, memory)}.values())

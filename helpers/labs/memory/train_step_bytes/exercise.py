@@ -23,7 +23,8 @@ train_step_bytes = Exercise(
         "For the sixth, hooks as in `saved_bytes`, around the forward of model and loss only. Count before the backward frees "
         "it all; what is there already is the parameters, the buffers, x and y. `pack` returns `tensor.detach()`.",
         "`model.zero_grad()` sets the gradients of all parameters to None, `optimizer.zero_grad()` only those of its own. "
-        "`optimizer.state` has a dict for each parameter; take every tensor in it, `step` too, and leave what is no tensor.",
+        "`optimizer.state` has a dict for each parameter, and may have other keys, lists and dicts in it: `tree_leaves` of its "
+        "values gives all that lies in them. Take every tensor, `step` too, and leave what is no tensor.",
     ],
 )
 
@@ -41,7 +42,7 @@ SAVED = (
     "parameters, the buffers and the batch."
 )
 GRADIENTS = '"gradients": of the model\'s parameters, as they are when the backward has ended.'
-OPTIMIZER = '"optimizer": the tensors in the optimizer\'s state after the step.'
+OPTIMIZER = '"optimizer": the tensors in the optimizer\'s state after the step, wherever they lie in it.'
 ONCE = "Within a kind, a memory counts once, whole, however many tensors look at it."
 LEFT = "The gradients are left in the parameters."
 MLP = "Linear(6, 5), Tanh, Linear(5, 4), cross entropy"
@@ -72,6 +73,96 @@ def once_each(answer: Any, trial: Trial) -> None:
         expected=", ".join(mine.ran),
         got=", ".join(its.ran) or "nothing",
         observed=("ran", list(its.ran)),
+    )
+
+
+FROM_EARLIER = {
+    "gradients": "Gradients of an earlier batch were there. They are set to None, all of them; the parameters that are not "
+    "used, and the frozen ones, get none."
+}
+OF_BUFFERS = {
+    "buffers": "Running mean, running variance, the count of batches, and the model's own buffers, persistent or not.",
+    "saved": "Parts of buffers are saved here. Their memory was there before.",
+}
+IN_EVAL_MODE = OF_BUFFERS | {
+    "saved": "The model is in eval mode: batch norm saves its running statistics, which were there before, and dropout nothing."
+}
+
+
+@train_step_bytes.property(
+    "a weight under two names, and a batch in one memory: once", asks=(MODEL, BATCH, ONCE)
+)
+def shared_memory(answer: Any, trial: Trial) -> None:
+    require(
+        answer,
+        trial,
+        "an embedding whose weight is that of the last layer, too; x and y are tokens[:, :-1] and tokens[:, 1:]",
+        inputs.tied,
+        {
+            "parameters": "The weight of both ends is one memory.",
+            "batch": "x and y look at one memory, that of tokens, which counts once, whole.",
+            "gradients": "The weight of both ends has one gradient.",
+        },
+    )
+    require(
+        answer,
+        trial,
+        "an autoencoder: y is x, rows 3 to 9 of a tensor with 12",
+        inputs.copied,
+        {"batch": "x and y are one tensor, that looks at a part of a memory. It counts once, whole."},
+    )
+
+
+@train_step_bytes.property(
+    "parameters, gradients and states that are parts of one memory: once, whole",
+    asks=(ONCE, MODEL, GRADIENTS, OPTIMIZER),
+)
+def parts(answer: Any, trial: Trial) -> None:
+    its, mine = require(
+        answer,
+        trial,
+        "three parameters and a buffer that are parts of one memory of 41 numbers, and a frozen fourth; an optimizer whose "
+        "states are parts of one memory",
+        inputs.flat,
+        {
+            "parameters": "Three parameters are parts of a memory of 164 bytes, of which a parameter keeps all alive.",
+            "buffers": "The buffer looks at the memory of parameters. Once within a kind, and in each kind.",
+            "gradients": "The gradients of what torch.cat put together are parts of one memory, of which the part of the frozen fourth is nobody's.",
+            "optimizer": "The states are parts of one memory, which counts once, whole; what is no tensor does not count.",
+        },
+    )
+    same_end(trial, its, mine)
+
+
+@train_step_bytes.property(
+    "frozen parameters, those not used, and those of no optimizer",
+    asks=(ONE_STEP[0], MODEL, GRADIENTS, OPTIMIZER),
+)
+def some_only(answer: Any, trial: Trial) -> None:
+    require(
+        answer,
+        trial,
+        "four layers: one is frozen, one is not used, the last is not in the optimizer (AdamW with amsgrad, two groups); "
+        "gradients of an earlier batch are there",
+        inputs.partly,
+        FROM_EARLIER,
+    )
+
+
+@train_step_bytes.property("buffers, whatever the mode of the model", asks=(MODEL, SAVED))
+def all_buffers(answer: Any, trial: Trial) -> None:
+    for training in (True, False):
+        words = f"batch norm, dropout and buffers of its own, model.{'train' if training else 'eval'}()"
+        lessons = OF_BUFFERS if training else IN_EVAL_MODE
+        require(answer, trial, words, lambda g, training=training: inputs.masked(g, training), lessons)
+    require(
+        answer,
+        trial,
+        "a model that uses a buffer, and then puts a new tensor in its place",
+        inputs.running,
+        {
+            "saved": "The old tensor of the buffer is saved. Its memory was there before, and is that of a buffer."
+        },
     )
 
 
@@ -129,88 +220,21 @@ def same_end(trial: Trial, its: Step, mine: Step) -> None:
     its_buffers = dict(its.model.named_buffers())
     for name, want in mine.model.named_buffers():
         trial.equal(its_buffers[name], want, f"The buffer {name} after the step", rtol=1e-5, atol=1e-6)
+    entries, right = len(its.optimizer.state), len(mine.optimizer.state)
+    trial.true(
+        entries == right,
+        f"optimizer.state has {entries} entries after the call, and {right} after the plain step. "
+        "`optimizer.state[parameter]` makes an empty entry where there is none.",
+        expected=f"{right} entries",
+        got=f"{entries} entries",
+        observed=("entries", entries),
+    )
     trial.true(
         its.model.training == mine.model.training,
         f"model.training is {its.model.training} after the call, and was {mine.model.training}.",
         expected=f"model.training {mine.model.training}",
         observed=("training", its.model.training),
     )
-
-
-FROM_EARLIER = {
-    "gradients": "Gradients of an earlier batch were there. They are set to None, all of them; the parameters that are not "
-    "used, and the frozen ones, get none."
-}
-OF_BUFFERS = {
-    "buffers": "Running mean, running variance, the count of batches, and the model's own buffers, persistent or not.",
-    "saved": "Parts of buffers are saved here. Their memory was there before.",
-}
-
-
-@train_step_bytes.property(
-    "a weight under two names, and a batch in one memory: once", asks=(MODEL, BATCH, ONCE)
-)
-def shared_memory(answer: Any, trial: Trial) -> None:
-    require(
-        answer,
-        trial,
-        "an embedding whose weight is that of the last layer, too; x and y are tokens[:, :-1] and tokens[:, 1:]",
-        inputs.tied,
-        {
-            "parameters": "The weight of both ends is one memory.",
-            "batch": "x and y look at one memory, that of tokens, which counts once, whole.",
-            "gradients": "The weight of both ends has one gradient.",
-        },
-    )
-    require(
-        answer,
-        trial,
-        "an autoencoder: y is x, rows 3 to 9 of a tensor with 12",
-        inputs.copied,
-        {"batch": "x and y are one tensor, that looks at a part of a memory. It counts once, whole."},
-    )
-
-
-@train_step_bytes.property(
-    "parameters, gradients and states that are parts of one memory: once, whole",
-    asks=(ONCE, MODEL, GRADIENTS, OPTIMIZER),
-)
-def parts(answer: Any, trial: Trial) -> None:
-    its, mine = require(
-        answer,
-        trial,
-        "three parameters and a buffer that are parts of one memory of 41 numbers, and a frozen fourth; an optimizer whose "
-        "states are parts of one memory",
-        inputs.flat,
-        {
-            "parameters": "Three parameters are parts of a memory of 164 bytes, of which a parameter keeps all alive.",
-            "buffers": "The buffer looks at the memory of parameters. Once within a kind, and in each kind.",
-            "gradients": "The gradients of what torch.cat put together are parts of one memory, of which the part of the frozen fourth is nobody's.",
-            "optimizer": "The states are parts of one memory, which counts once, whole; what is no tensor does not count.",
-        },
-    )
-    same_end(trial, its, mine)
-
-
-@train_step_bytes.property(
-    "frozen parameters, those not used, and those of no optimizer", asks=(MODEL, GRADIENTS, OPTIMIZER)
-)
-def some_only(answer: Any, trial: Trial) -> None:
-    require(
-        answer,
-        trial,
-        "four layers: one is frozen, one is not used, the last is not in the optimizer (AdamW with amsgrad, two groups); "
-        "gradients of an earlier batch are there",
-        inputs.partly,
-        FROM_EARLIER,
-    )
-
-
-@train_step_bytes.property("buffers, whatever the mode of the model", asks=(MODEL, SAVED))
-def all_buffers(answer: Any, trial: Trial) -> None:
-    for training in (True, False):
-        words = f"batch norm, dropout and buffers of its own, model.{'train' if training else 'eval'}()"
-        require(answer, trial, words, lambda g, training=training: inputs.masked(g, training), OF_BUFFERS)
 
 
 @train_step_bytes.property("of what is saved each memory once, whole", asks=(SAVED, ONCE))
@@ -234,6 +258,48 @@ def given_up(answer: Any, trial: Trial) -> None:
             lambda g, by_sigmoid=by_sigmoid: inputs.wasteful(g, by_sigmoid),
             {"saved": "What was saved for a result that is thrown away is freed before the loss is there."},
         )
+    require(
+        answer,
+        trial,
+        "a model that keeps the sigmoid of a second result to show it, by detach",
+        inputs.showing,
+        {
+            "saved": "sigmoid has saved its result, and given it up with its graph. The model keeps the memory; no backward "
+            "needs it."
+        },
+    )
+
+
+@train_step_bytes.property("the gradients before the optimizer has them", asks=GRADIENTS)
+def when_the_backward_has_ended(answer: Any, trial: Trial) -> None:
+    for words, make in (
+        ("an optimizer whose step puts all gradients into one memory, with some room left", inputs.gathered),
+        ("an optimizer whose step lets the gradients go", inputs.let_go),
+    ):
+        require(
+            answer,
+            trial,
+            words,
+            make,
+            {
+                "gradients": "Asked for are the gradients before the optimizer's step, which may do with them what it likes."
+            },
+        )
+
+
+@train_step_bytes.property("tensors in the optimizer's state, wherever they lie in it", asks=OPTIMIZER)
+def deep_in_the_state(answer: Any, trial: Trial) -> None:
+    its, mine = require(
+        answer,
+        trial,
+        "an optimizer whose state has lists, dicts and tuples in it, and entries that are of no parameter",
+        inputs.deep_state,
+        {
+            "optimizer": 'Tensors lie in lists, dicts and tuples here, and under the keys "scale" and "shared", which are no '
+            "parameters."
+        },
+    )
+    same_end(trial, its, mine)
 
 
 @train_step_bytes.property("bytes, whatever the dtype", asks=(MAKES, ONCE))

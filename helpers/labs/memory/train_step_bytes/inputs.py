@@ -9,8 +9,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 from helpers.check.trial import Trial
+from helpers.labs.memory.shared.collector import collector
 from helpers.labs.memory.shared.kept import in_words, kept_after
 
 KINDS = ("parameters", "buffers", "batch", "saved", "gradients", "optimizer")
@@ -43,7 +45,7 @@ def plain_step(step: Step) -> dict[str, list[int]]:
     loss.backward()
     gradients = memories(each.grad for each in model.parameters() if each.grad is not None)
     step.optimizer.step()
-    state = [value for entry in step.optimizer.state.values() for value in entry.values()]
+    state = tree_leaves(list(step.optimizer.state.values()))
     return {
         "parameters": memories(model.parameters()),
         "buffers": memories(model.buffers()),
@@ -75,7 +77,8 @@ def require(
         state = torch.get_rng_state()
         want = plain_step(mine)
         torch.set_rng_state(state)
-        got = trial.call(answer, *its.arguments())
+        with collector(by_itself=True):
+            got = trial.call(answer, *its.arguments())
         right(trial, got, want, lessons, words + again)
     torch.set_rng_state(hidden)
     return its, mine
@@ -411,6 +414,100 @@ def mixed(g: torch.Generator) -> Step:
     x, y = drawn(g, 7, 6), drawn(g, 7, 3)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     return Step(model, optimizer, lambda out, y: F.mse_loss(out.float(), y), x, y)
+
+
+class Running(nn.Module):
+    """Uses a buffer, and puts a new tensor in its place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out = nn.Linear(6, 3)
+        self.register_buffer("scale", torch.ones(6) * 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = x.tanh() * self.out.weight.sum(0) * self.scale
+        self.scale = 0.9 * self.scale + 0.1 * h.detach().abs().amax(0)
+        return self.out(h)
+
+
+def running(g: torch.Generator) -> Step:
+    return _with_sgd(g, Running)
+
+
+class Showing(nn.Module):
+    """Keeps a result to be looked at, without its graph."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.out, self.other = nn.Linear(6, 5), nn.Linear(5, 3), nn.Linear(5, 8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.first(x).tanh()
+        self.seen = self.other(h).sigmoid().detach()
+        return self.out(h)
+
+
+def showing(g: torch.Generator) -> Step:
+    return _with_sgd(g, Showing)
+
+
+def _with_sgd(g: torch.Generator, make: Callable[[], nn.Module]) -> Step:
+    (model,) = layers(make)
+    given_numbers(model, g)
+    x, y = classified(g)
+    return Step(model, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), F.cross_entropy, x, y)
+
+
+class Gathering(torch.optim.SGD):
+    """Puts all gradients into one memory."""
+
+    def step(self, closure: Any = None) -> Any:
+        loss = super().step(closure)
+        trained = [each for group in self.param_groups for each in group["params"]]
+        whole, at = torch.zeros(sum(each.numel() for each in trained) + 7), 0
+        for each in trained:
+            part = whole[at : at + each.numel()].view_as(each)
+            each.grad, at = part.copy_(each.grad), at + each.numel()
+        return loss
+
+
+class LettingGo(torch.optim.SGD):
+    """Sets the gradients to None when it has used them."""
+
+    def step(self, closure: Any = None) -> Any:
+        loss = super().step(closure)
+        self.zero_grad()
+        return loss
+
+
+def gathered(g: torch.Generator) -> Step:
+    model = small(g)
+    return Step(model, Gathering(model.parameters(), lr=0.1), F.cross_entropy, *classified(g))
+
+
+def let_go(g: torch.Generator) -> Step:
+    model = small(g)
+    return Step(model, LettingGo(model.parameters(), lr=0.1), F.cross_entropy, *classified(g))
+
+
+class Deep(torch.optim.SGD):
+    """Has a history of gradients in a list, statistics in a dict with a tuple, and what all parameters share."""
+
+    def step(self, closure: Any = None) -> Any:
+        loss = super().step(closure)
+        for each in self.param_groups[0]["params"]:
+            entry = self.state[each]
+            entry.setdefault("history", []).append(each.grad.clone())
+            entry["kept"] = {"sums": (each.grad.abs().sum(0), None), "steps": len(entry["history"])}
+        self.state["shared"] = {"norms": [torch.ones(9)], "name": "norms"}
+        self.state["scale"] = torch.ones(3)
+        return loss
+
+
+def deep_state(g: torch.Generator) -> Step:
+    model = small(g)
+    optimizer = Deep(model.parameters(), lr=0.1, momentum=0.9)
+    return Step(model, optimizer, F.cross_entropy, *classified(g))
 
 
 def copied(g: torch.Generator) -> Step:

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 from helpers.labs.memory.train_step_bytes.exercise import train_step_bytes
 from helpers.labs.memory.train_step_bytes.right import (
     Counted,
+    all_before,
     gradients_of,
     memory_of,
     states_of,
@@ -26,7 +28,7 @@ BATCH = '"batch": x and y.'
 SAVED = '"saved": what the forward of model and loss keeps for the backward'
 NOTHING_OF = "nothing of the parameters, the buffers and the batch."
 GRADIENTS = '"gradients": of the model\'s parameters, as they are when the backward has ended.'
-OPTIMIZER = '"optimizer": the tensors in the optimizer\'s state after the step.'
+OPTIMIZER = '"optimizer": the tensors in the optimizer\'s state after the step, wherever they lie in it.'
 WITHIN = "Within a kind, a memory counts once"
 WHOLE = "Within a kind, a memory counts once, whole, however many tensors look at it."
 LEFT = "The gradients are left in the parameters."
@@ -186,6 +188,15 @@ def buffers_by_the_state_dict(*args: Any) -> Any:
     return stepped(*args, buffers=buffers)
 
 
+@train_step_bytes.variant(buffers_by_the_state_dict)
+def _(*args: Any) -> Any:
+    def buffers(model: nn.Module) -> int:
+        names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+        return total(each for name, each in model.state_dict().items() if name not in names)
+
+    return stepped(*args, buffers=buffers)
+
+
 @train_step_bytes.mistake(breaks=WITHIN)
 def once_in_all_kinds(*args: Any) -> Any:
     """A buffer that looks at the memory of a parameter is left out. Once within a kind: another kind counts it, too."""
@@ -283,6 +294,35 @@ def buffers_in_saved(*args: Any) -> Any:
 
 
 @train_step_bytes.mistake(breaks=NOTHING_OF)
+def looked_up_afterwards(model: nn.Module, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> Any:
+    """ "saved" holds a buffer that the forward has replaced by a new tensor. It was there before: perhaps what was there was
+    looked up after the forward, and the buffer was a different one by then.
+    """
+    there: list[int] = []
+
+    def run(model: nn.Module, loss_fn: Any, x: Tensor, y: Tensor) -> Tensor:
+        loss = loss_fn(model(x), y)
+        there.extend(memory_of(each) for each in all_before(model, x, y))
+        return loss
+
+    def size(tensor: Tensor) -> Any:
+        sizes[memory_of(tensor)] = whole(tensor)
+        return 0
+
+    sizes: dict[int, int] = {}
+    kept: list[Any] = []
+
+    def counts(alias: Any, memory: Any) -> bool:
+        if alias() is not None and memory_of(alias()) not in there:
+            kept.append(memory_of(alias()))
+        return False
+
+    words = {"counts": counts, "size": size}
+    found = stepped(model, optimizer, loss_fn, x, y, before=lambda *_: [], saved=words, run=run)
+    return found | {"saved": sum(sizes[each] for each in set(kept))}
+
+
+@train_step_bytes.mistake(breaks=NOTHING_OF)
 def saved_by_the_first_byte(*args: Any) -> Any:
     """A part of a parameter or a buffer is counted in "saved" as new memory. It begins at a different address than the whole:
     perhaps `data_ptr()` of the tensors was compared.
@@ -309,7 +349,15 @@ def given_up_in_saved(*args: Any) -> Any:
     """ "saved" holds what was saved for a result that is thrown away. It is freed before the backward, unless somebody holds
     it: perhaps the count, or the tensors that `pack` returned.
     """
-    return stepped(*args, saved={"alive_only": False})
+    return stepped(*args, saved={"counts": lambda alias, memory: True})
+
+
+@train_step_bytes.mistake(breaks=SAVED)
+def memory_that_lives(*args: Any) -> Any:
+    """ "saved" holds a memory that autograd gave up, and that lives on since the model keeps it. Perhaps it was asked whether
+    the memory lives, and not whether it is still saved.
+    """
+    return stepped(*args, saved={"counts": lambda alias, memory: not memory.expired()})
 
 
 @train_step_bytes.mistake(breaks=SAVED)
@@ -367,6 +415,19 @@ def gradients_not_there(*args: Any) -> Any:
     return stepped(*args, gradients=lambda model, optimizer: 0)
 
 
+@train_step_bytes.mistake(breaks=GRADIENTS)
+def gradients_after_the_step(*args: Any) -> Any:
+    """ "gradients" holds what the parameters have after the optimizer's step. That may have put others in their place, or let
+    them go: perhaps they were counted when the step had been made.
+    """
+    late: list[int] = []
+    found = stepped(
+        *args,
+        at_the_end=lambda model, optimizer: late.append(total(gradients_of(model, optimizer))),
+    )
+    return found | {"gradients": late[0]}
+
+
 @train_step_bytes.mistake(breaks=OPTIMIZER)
 def state_before_the_step(model: nn.Module, optimizer: Any, *args: Any) -> Any:
     """The optimizer's state is counted as 0 at its first step. An optimizer makes it in its first step, not before: perhaps it
@@ -374,6 +435,64 @@ def state_before_the_step(model: nn.Module, optimizer: Any, *args: Any) -> Any:
     """
     now = total(states_of(optimizer))
     return stepped(model, optimizer, *args, states=lambda optimizer: now)
+
+
+@train_step_bytes.mistake(breaks=OPTIMIZER)
+def state_at_the_top(*args: Any) -> Any:
+    """Tensors in lists, dicts or tuples of the optimizer's state are left out. LBFGS, for one, has its history in lists: what
+    lies deeper takes memory, too.
+    """
+
+    def top(optimizer: Any) -> Iterable[Tensor]:
+        entries = [each for each in optimizer.state.values() if isinstance(each, dict)]
+        return [each for entry in entries for each in entry.values() if isinstance(each, Tensor)]
+
+    return stepped(*args, states=lambda optimizer: total(top(optimizer)))
+
+
+@train_step_bytes.variant(state_at_the_top)
+def _(*args: Any) -> Any:
+    def top(optimizer: Any) -> Iterable[Tensor]:
+        entries = [each if isinstance(each, dict) else {"": each} for each in optimizer.state.values()]
+        return [each for entry in entries for each in entry.values() if isinstance(each, Tensor)]
+
+    return stepped(*args, states=lambda optimizer: total(top(optimizer)))
+
+
+@train_step_bytes.mistake(breaks=OPTIMIZER)
+def state_of_parameters_only(*args: Any) -> Any:
+    """What the optimizer's state holds under a key that is no parameter is left out. An optimizer may keep there what all
+    parameters share: perhaps the state was asked for each parameter.
+    """
+
+    def states(optimizer: Any) -> int:
+        own = [optimizer.state.get(each) for group in optimizer.param_groups for each in group["params"]]
+        return total(each for each in tree_leaves(own) if isinstance(each, Tensor))
+
+    return stepped(*args, states=states)
+
+
+@train_step_bytes.mistake(breaks=ENDS)
+def empty_entries(model: nn.Module, *args: Any) -> Any:
+    """The optimizer's state has more entries than after the plain step: `optimizer.state[parameter]` makes an empty one where
+    there is none. With an entry of a parameter that it does not have, `optimizer.state_dict()` raises.
+    """
+
+    def states(optimizer: Any) -> int:
+        for each in model.parameters():
+            optimizer.state[each]
+        return total(states_of(optimizer))
+
+    return stepped(model, *args, states=states)
+
+
+@train_step_bytes.variant(empty_entries)
+def _(model: nn.Module, *args: Any) -> Any:
+    def states(optimizer: Any) -> int:
+        own = [optimizer.state[each] for each in model.parameters()]
+        return total(each for each in tree_leaves(own) if isinstance(each, Tensor))
+
+    return stepped(model, *args, states=states)
 
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)

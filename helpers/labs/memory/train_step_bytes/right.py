@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._pytree import tree_leaves
 
 Given = tuple[nn.Module, Any, Any, Tensor, Tensor]
 
@@ -37,13 +39,16 @@ def gradients_of(model: nn.Module, optimizer: Any) -> Iterable[Tensor]:
 
 
 def states_of(optimizer: Any) -> Iterable[Tensor]:
-    return [
-        value for entry in optimizer.state.values() for value in entry.values() if isinstance(value, Tensor)
-    ]
+    return [each for each in tree_leaves(list(optimizer.state.values())) if isinstance(each, Tensor)]
 
 
 def forward(model: nn.Module, loss_fn: Any, x: Tensor, y: Tensor) -> Tensor:
     return loss_fn(model(x), y)
+
+
+def still_saved(alias: weakref.ref[Tensor], memory: StorageWeakRef) -> bool:
+    """Whether autograd still has what `pack` returned."""
+    return alias() is not None
 
 
 class Counted:
@@ -56,25 +61,24 @@ class Counted:
         known_by: Callable[[Tensor], Any] = memory_of,
         once_by: Callable[[Tensor], Any] | None = memory_of,
         size: Callable[[Tensor], int] = whole,
-        packed: Callable[[Tensor], Any] = Tensor.detach,
-        alive_only: bool = True,
+        packed: Callable[[Tensor], Tensor] = Tensor.detach,
+        counts: Callable[[weakref.ref[Tensor], StorageWeakRef], bool] = still_saved,
     ) -> None:
         there = [known_by(each) for each in before]
-        self.noted: list[tuple[Any, int, StorageWeakRef]] = []
-        self.alive_only = alive_only
+        noted: list[tuple[Any, int, weakref.ref[Tensor], StorageWeakRef]] = []
+        self.noted, self.counts = noted, counts
 
-        def pack(tensor: Tensor) -> Any:
+        def pack(tensor: Tensor) -> Tensor:
+            alias = packed(tensor)
             if known_by(tensor) not in there:
-                key = once_by(tensor) if once_by else len(self.noted)
-                self.noted.append((key, size(tensor), StorageWeakRef(tensor.untyped_storage())))
-            return packed(tensor)
+                key, memory = once_by(tensor) if once_by else len(noted), tensor.untyped_storage()
+                noted.append((key, size(tensor), weakref.ref(alias), StorageWeakRef(memory)))
+            return alias
 
         self.hooks = saved_tensors_hooks(pack, lambda tensor: tensor)
 
     def nbytes(self) -> int:
-        return sum(
-            {key: size for key, size, one in self.noted if not (self.alive_only and one.expired())}.values()
-        )
+        return sum({key: size for key, size, *kept in self.noted if self.counts(*kept)}.values())
 
 
 def stepped(
