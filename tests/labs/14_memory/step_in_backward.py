@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import torch
 from torch import nn
 
 
@@ -76,4 +77,39 @@ def on_the_node(model, make):
     return handles
 
 
-RIGHT: list[Any] = [by_a_dict, made_late, by_modules, on_the_node]
+_NODES: list[Any] = []
+
+
+def nodes_in_a_list(model, make):
+    """The nodes are kept by a list, and not by the parameters."""
+    handles = []
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            node = torch.autograd.graph.get_gradient_edge(parameter).node
+            _NODES.append(node)
+
+            optimizer = make([parameter])
+
+            def hook(_inputs, _outputs, parameter=parameter, optimizer=optimizer):
+                optimizer.step()
+                parameter.grad = None
+
+            handles.append(node.register_hook(hook))
+    return handles
+
+
+def looked_up(model, make):
+    """One hook, which looks the optimizer up by the parameter's id, and clears the gradient whatever happens."""
+    trained = [each for each in model.parameters() if each.requires_grad]
+    table = {id(each): make([each]) for each in trained}
+
+    def hook(parameter):
+        try:
+            table[id(parameter)].step()
+        finally:
+            del parameter.grad
+
+    return [each.register_post_accumulate_grad_hook(hook) for each in trained]
+
+
+RIGHT: list[Any] = [by_a_dict, made_late, by_modules, on_the_node, nodes_in_a_list, looked_up]

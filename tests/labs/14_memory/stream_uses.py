@@ -137,4 +137,35 @@ class AsTorchHasIt:
             self.release(block)
 
 
-RIGHT: list[Any] = [BlockByBlock, ByTimelines, AsTorchHasIt]
+class ByCallbacks:
+    """Each event has a function to call when it has passed."""
+
+    def __init__(self, release, record):
+        self.release, self.record = release, record
+        self.used_by, self.lines = {}, {}
+
+    def record_stream(self, block, stream):
+        if not stream == block.stream:
+            self.used_by[block] = self.used_by.get(block, frozenset()) | {stream}
+
+    def free(self, block):
+        left = set(self.used_by.pop(block, ()))
+        if not left:
+            self.release(block)
+
+        def passed(stream):
+            left.remove(stream)
+            if not left:
+                self.release(block)
+
+        for stream in tuple(left):
+            self.lines.setdefault(stream, []).append((self.record(stream), passed))
+
+    def process_events(self):
+        for stream in list(self.lines):
+            line = self.lines[stream]
+            while line and line[0][0].query():
+                line.pop(0)[1](stream)
+
+
+RIGHT: list[Any] = [BlockByBlock, ByTimelines, AsTorchHasIt, ByCallbacks]

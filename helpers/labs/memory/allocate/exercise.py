@@ -13,6 +13,8 @@ from helpers.labs.memory.allocate.inputs import (
     GARBAGE,
     MALLOC,
     NOTHING,
+    OOMS,
+    RETRIES,
     SEARCH,
     Recorded,
     World,
@@ -100,7 +102,7 @@ def asks_others(answer: Any, trial: Trial) -> None:
 
 
 @allocate.property(
-    "old blocks are given back before the device is asked, if the threshold is above 0", asks=THREE
+    "old blocks are given back before the device is asked, if the threshold is above 0", asks=(THREE, ORDER)
 )
 def collects_garbage(answer: Any, trial: Trial) -> None:
     _taken(
@@ -154,11 +156,17 @@ def every_combination(answer: Any, trial: Trial) -> None:
         _taken(answer, trial, at_zero(world))
 
 
-@allocate.property(
-    "a retry after release_all counts, whether it helps or not; a request without memory, too",
-    asks=(*RETRY, SEVEN),
-)
+@allocate.property("a retry after release_all counts, whether it helps or not", asks=RETRY)
 def counts(answer: Any, trial: Trial) -> None:
+    _counted(answer, trial, RETRIES)
+
+
+@allocate.property("a request that ends without an address counts", asks=SEVEN)
+def counts_ooms(answer: Any, trial: Trial) -> None:
+    _counted(answer, trial, OOMS)
+
+
+def _counted(answer: Any, trial: Trial, *names: str) -> None:
     telling = (
         some(trial, ALL),
         some(trial, NOTHING),
@@ -169,4 +177,4 @@ def counts(answer: Any, trial: Trial) -> None:
         trial.given(str(world))
         steps = Recorded(world, trial)
         outcome(answer, trial, steps)
-        same_stats(trial, world, steps)
+        same_stats(trial, world, steps, names)

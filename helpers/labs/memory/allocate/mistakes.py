@@ -321,6 +321,17 @@ class _(Right):
 
 
 @bank.mistake(breaks=FIVE)
+class ReleasesAvailableAgain(Right):
+    """The device refused once more after `release_available`, and that was called again. Perhaps `while`
+    stands where `if` should: "once more" is once.
+    """
+
+    def available(self) -> None:
+        while self.address is None and self.steps.release_available():
+            self.malloc()
+
+
+@bank.mistake(breaks=FIVE)
 class AsksAfterNothingCame(Right):
     """`release_available` gave nothing back (False), and the device was asked again: it can only refuse
     again.
@@ -495,7 +506,7 @@ class StepFiveCounts(Right):
             self.malloc()
 
 
-@bank.mistake(breaks=RETRY[0])
+@bank.mistake(breaks=SEVEN)
 class OutOfMemoryIsNotCounted(Right):
     """torch.OutOfMemoryError was raised, and `num_ooms` is what it was."""
 
@@ -520,9 +531,15 @@ class EachRefusalCounts(Right):
 
 @bank.mistake(breaks=RETRY[0])
 class SetsTheNumbers(Right):
-    """`num_alloc_retries` was not raised by 1 from what it was: perhaps it was set to 1. It counts over all
-    requests.
-    """
+    """`num_alloc_retries` was set to 1, and did not go up by 1 from what it was. It counts over all requests."""
 
     def count(self, name: str) -> None:
         self.steps.stats[name] = 1
+
+
+@bank.mistake(breaks=SEVEN)
+class SetsTheOoms(Right):
+    """`num_ooms` was set to 1, and did not go up by 1 from what it was. It counts over all requests."""
+
+    def count(self, name: str) -> None:
+        self.steps.stats[name] = 1 if name == OOMS else self.steps.stats[name] + 1

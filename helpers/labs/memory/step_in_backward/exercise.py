@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch.utils.hooks import RemovableHandle
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
+from helpers.labs.memory.shared.collector import collector
 from helpers.labs.memory.step_in_backward.inputs import (
     Branches,
     Chain,
@@ -76,21 +78,29 @@ def _trained(
     """Steps on different batches; the weights are those of the plain step after each, and all gradients are None."""
     plain = Plain(model, make)
     trial.given(about)
-    setup(answer, trial, model, make)
+    with collector(by_itself=False):
+        handles = setup(answer, trial, model, make)
+        # Hooks that hold only each other are taken away at some time: here, in every run.
+        gc.collect()
     for step in range(1, steps + 1):
-        x = some(trial, 6, 5)
+        x, before = some(trial, 6, 5), weights(model)
         trial.given(f"{about}; backward {step}")
         loss_of(model, x).backward()
         plain.step(x)
-        _as_plain(trial, model, plain, step, kind)
+        _as_plain(trial, model, plain, step, kind, before)
         _no_gradient(trial, model)
+    del handles  # they live as long as the training
 
 
-def _as_plain(trial: Trial, model: nn.Module, plain: Plain, step: int, kind: str) -> None:
+def _as_plain(
+    trial: Trial, model: nn.Module, plain: Plain, step: int, kind: str, started: dict[str, torch.Tensor]
+) -> None:
+    """started: the weights before this backward."""
     wanted = weights(plain.model)
     off = [name for name, each in model.named_parameters() if not torch.equal(each.detach(), wanted[name])]
     if off:
-        # What tells one mistake from another: which gradients are left, and whether a backward later moves these parameters.
+        # What tells one mistake from another: how they moved, which gradients are left, and whether a backward later moves these.
+        moved = {_moved(started[each], weights(model)[each], wanted[each]) for each in off}
         left = [name for name, each in model.named_parameters() if each.grad is not None]
         before, got = weights(model), [each.grad for each in model.parameters()]
         loss_of(model, some(trial, 6, 5)).backward()
@@ -99,7 +109,20 @@ def _as_plain(trial: Trial, model: nn.Module, plain: Plain, step: int, kind: str
             for (name, each), gradient in zip(model.named_parameters(), got, strict=True):
                 each.copy_(before[name])
                 each.grad = gradient
-        same_weights(trial, model, wanted, f"After backward {step}", AFTER, (kind, step, left, moves))
+        same_weights(
+            trial, model, wanted, f"After backward {step}", AFTER, (kind, step, left, moves, sorted(moved))
+        )
+
+
+def _moved(before: torch.Tensor, after: torch.Tensor, wanted: torch.Tensor) -> str:
+    """How a parameter moved, compared with how it should."""
+    got, right = (after - before).double().flatten(), (wanted - before).double().flatten()
+    if not got.any():
+        return "not at all"
+    ratio = float(got @ right / (right @ right)) if right.any() else 0.0
+    if ratio <= 0 or not torch.allclose(got, ratio * right, rtol=1e-3, atol=1e-4):
+        return "elsewhere"
+    return "twice" if abs(ratio - 2) < 1e-3 else "too far" if ratio > 1 else "not far enough"
 
 
 def _no_gradient(trial: Trial, model: nn.Module) -> None:
@@ -468,3 +491,35 @@ def all_removed(answer: Any, trial: Trial) -> None:
                 expected="no step",
                 observed=("removed", "steps"),
             )
+
+
+@step_in_backward.property("each call makes optimizers of its own", asks=(ONE_EACH, SAME))
+def each_call_anew(answer: Any, trial: Trial) -> None:
+    model, other = make_model(Chain, trial), make_model(Chain, trial)
+    trial.given("three layers, Adam; two backwards, then all handles are removed")
+    handles = setup(answer, trial, model, Made(adam))
+    for _ in range(2):
+        loss_of(model, some(trial, 6, 5)).backward()
+    for handle in handles:
+        handle.remove()
+    for each in model.parameters():
+        each.grad = None
+    about = "of the same model, after all handles of the first are removed, with "
+    _a_later_call(answer, trial, model, adam, f"a second call, {about}")
+    _a_later_call(answer, trial, other, adam, "a call for a second model of the same layers, with ")
+
+
+def _a_later_call(answer: Any, trial: Trial, model: nn.Module, make: Make, about: str) -> None:
+    """As a first call: its own optimizers, without state."""
+    made, plain = Made(make), Plain(model, make)
+    trial.given(f"{about}{NAMES[make]}")
+    setup(answer, trial, model, made)
+    for step in (1, 2):
+        trial.given(f"{about}{NAMES[make]}; backward {step}")
+        x, before = some(trial, 6, 5), weights(model)
+        loss_of(model, x).backward()
+        plain.step(x)
+        _as_plain(trial, model, plain, step, about[:15], before)
+        _no_gradient(trial, model)
+    trial.given(f"{about}{NAMES[make]}; two backwards")
+    _asked(trial, made, dict(model.named_parameters()))

@@ -160,6 +160,20 @@ class OnTheOwnStream(Right):
 
 
 @stream_uses.mistake(breaks=PENDING)
+class EveryStreamSeen(Right):
+    """An event was recorded on a stream that used a different block, and not this one. Perhaps all streams are
+    kept in one set: which ones used it is to be kept for each block.
+    """
+
+    def note(self, block: Any, stream: Any) -> None:
+        self.seen = {*getattr(self, "seen", ()), stream}
+        Right.note(self, block, stream)
+
+    def streams_of(self, block: Any) -> Any:
+        return Right.streams_of(self, block) and self.seen - {block.stream}
+
+
+@stream_uses.mistake(breaks=PENDING)
 class OneOfTheStreams(Right):
     """Two streams used the block, and `free` recorded an event on one of them only. It may have passed long
     before the other.
@@ -187,6 +201,29 @@ class _(Right):
     def passed(self, block: Any) -> None:
         if self.waiting.pop(block, 0):
             self.release(block)
+
+
+@stream_uses.variant(AnyStreamWillDo)
+class _(Right):
+    """Only the event that was recorded last is waited for."""
+
+    def hold(self, block: Any, streams: Any) -> None:
+        self.waiting[block] = 1
+        *_, (stream, event) = [(stream, self.record(stream)) for stream in sorted(streams, key=str)]
+        self.put(stream, event, block)
+
+
+@stream_uses.mistake(breaks=PROCESS)
+class TakesOutWhileWalking(Right):
+    """RuntimeError: a dict changed while a loop went through it. Perhaps a queue that is empty is taken out of
+    the dict of queues: go through a copy of the keys, or leave it in.
+    """
+
+    def process_events(self) -> None:
+        for stream, queue in self.queues.items():
+            self.work_off(queue)
+            if not queue:
+                del self.queues[stream]
 
 
 @stream_uses.mistake(breaks=ONCE)
@@ -315,7 +352,7 @@ class Waits(Right):
 
 @stream_uses.mistake(breaks=NO_WAIT)
 class AsksWithoutEnd(Right):
-    """An event was asked again and again in one call, until it had passed. That is waiting, too."""
+    """An event was asked again and again in one call, as if until it has passed. That is waiting, too."""
 
     def work_off(self, queue: deque[tuple[Any, Any]]) -> None:
         while queue:
@@ -358,6 +395,20 @@ class NewestFirst(Right):
     def work_off(self, queue: deque[tuple[Any, Any]]) -> None:
         while queue and queue[-1][0].query():
             self.passed(queue.pop()[1])
+
+
+@stream_uses.mistake(breaks=NOT_AGAIN)
+class NewestStandsForAll(Right):
+    """All blocks are released when they should be, and an event was asked before an earlier one of its stream.
+    Perhaps the newest is asked first, since it stands for all: while a stream works, that asks about each one.
+    """
+
+    def work_off(self, queue: deque[tuple[Any, Any]]) -> None:
+        for at in range(len(queue) - 1, -1, -1):
+            if queue[at][0].query():
+                for _ in range(at + 1):
+                    self.passed(queue.popleft()[1])
+                return
 
 
 @stream_uses.mistake(breaks=NOT_AGAIN)
@@ -408,8 +459,8 @@ class ReleasedOnceForAll(Right):
 
 @stream_uses.mistake(breaks=STANDS)
 class SharedByAll(Right):
-    """Two objects, and what one was told the other knew: a dict or list stands in the class, or as a default.
-    It belongs into `__init__`.
+    """Two objects, and a call of one released, recorded or asked something of the other. Perhaps a dict or list
+    stands in the class, or as a default: it belongs into `__init__`.
     """
 
     all_queues: dict[Any, Any] = {}
