@@ -60,4 +60,44 @@ def by_the_layers_blocks(x, layers, padding=None):
     return x
 
 
-RIGHT: list[Any] = [written_out, cleared_between, by_the_layers_blocks]
+def empty_samples_look_anywhere(x, layers, padding=None):
+    """Where nobody is real, the padding is opened in a copy; so the weights may be wanted, and a product clears."""
+    opened = padding if padding is None else padding.logical_and(~padding.all(1, keepdim=True))
+    for layer in layers:
+        a = layer.norm1(x) if layer.norm_first else x
+        a = x + layer.dropout1(layer.self_attn(a, a, a, key_padding_mask=opened)[0])
+        b = layer.norm2(a) if layer.norm_first else (a := layer.norm1(a))
+        x = a + layer.dropout2(layer.linear2(layer.dropout(layer.activation(layer.linear1(b)))))
+        x = x if layer.norm_first else layer.norm2(x)
+    return x + 0 if padding is None else x * ~padding.unsqueeze(-1)
+
+
+def without_empty_samples(x, layers, padding=None):
+    """Only samples that have a real position go through the layers; a floating mask, of 0 and -inf."""
+    alive = slice(None) if padding is None else ~padding.all(1)
+    part, mask = x[alive], None
+    if padding is not None:
+        mask = torch.zeros(part.shape[:2], dtype=x.dtype).masked_fill(padding[alive], -torch.inf)
+
+    def attention(layer, z):
+        return layer.dropout1(layer.self_attn(z, z, z, need_weights=False, key_padding_mask=mask)[0])
+
+    def forward(layer, z):
+        return layer.dropout2(layer.linear2(layer.dropout(layer.activation(layer.linear1(z)))))
+
+    for layer in layers:
+        for inner, norm in ((attention, layer.norm1), (forward, layer.norm2)):
+            part = part + inner(layer, norm(part)) if layer.norm_first else norm(part + inner(layer, part))
+    if padding is None:
+        return part
+    part = part.masked_fill(padding[alive][..., None], 0)
+    return torch.zeros_like(x).index_copy(0, alive.nonzero().flatten(), part)
+
+
+RIGHT: list[Any] = [
+    written_out,
+    cleared_between,
+    by_the_layers_blocks,
+    empty_samples_look_anywhere,
+    without_empty_samples,
+]

@@ -131,4 +131,37 @@ class OverHeads(Function):
         return *grads, None
 
 
-RIGHT = [TwoNumbers, Joined, OverHeads]
+class Pieces(Function):
+    """Places of the blocks are kept, not block; keys stand in the rows of the weights; the sum by logaddexp."""
+
+    @staticmethod
+    def forward(ctx, q, k, v, block):
+        ctx.places = [range(k.shape[2])[start : start + block] for start in range(0, k.shape[2], block)]
+        ctx.scale = 1 / math.sqrt(q.shape[3])
+        logs, result = torch.full_like(q[..., 0], -math.inf), torch.zeros_like(q)
+        for place in ctx.places:
+            scores = ctx.scale * (k[:, :, place.start : place.stop] @ q.mT)
+            more = logs.logaddexp(scores.logsumexp(2))
+            part = (scores - more.unsqueeze(2)).exp().mT @ v[:, :, place.start : place.stop]
+            result = (logs - more).exp()[..., None] * result + part
+            logs = more
+        ctx.save_for_backward(q, k, v, result, logs)
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        q, k, v, result, logs = ctx.saved_tensors
+        mean = torch.linalg.vecdot(grad, result).unsqueeze(2)
+        of_q, of_k, of_v = torch.zeros_like(q), [], []
+        for place in ctx.places:
+            keys, values = k[:, :, place.start : place.stop], v[:, :, place.start : place.stop]
+            weights = torch.exp(ctx.scale * (keys @ q.mT) - logs.unsqueeze(2))
+            of_v.append(weights @ grad)
+            slopes = ctx.scale * weights * (values @ grad.mT - mean)
+            of_k.append(slopes @ q)
+            of_q = of_q + slopes.mT @ keys
+        return of_q, torch.cat(of_k, 2), torch.cat(of_v, 2), None
+
+
+RIGHT = [TwoNumbers, Joined, OverHeads, Pieces]

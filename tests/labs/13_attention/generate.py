@@ -84,4 +84,30 @@ def without_inference_tensors(model: nn.Module, prompt: Tensor, n: int) -> Tenso
         return torch.cat([prompt, *made], 1)
 
 
-RIGHT: list[Any] = [into_one_memory, by_a_stack, by_recursion, without_inference_tensors]
+def by_the_switch(model: nn.Module, prompt: Tensor, n: int) -> Tensor:
+    """Gradients by the global switch, put back to what it was; modes by train(mode), upwards, and then each by itself."""
+    were, modes = torch.is_grad_enabled(), {each: each.training for each in model.modules()}
+    result, given, caches = prompt.detach().clone(), prompt, None
+    try:
+        torch.set_grad_enabled(False)
+        model.eval()
+        for step in range(n):
+            caches = model.caches(len(prompt), prompt.shape[1] + n - 1) if step == 0 else caches
+            given = model(given, caches)[:, -1:]
+            result = torch.cat([result, given], dim=1)
+    finally:
+        torch.set_grad_enabled(were)
+        for each in reversed(list(modes)):
+            each.train(modes[each])
+        for each, mode in modes.items():
+            each.training = mode
+    return result
+
+
+RIGHT: list[Any] = [
+    into_one_memory,
+    by_a_stack,
+    by_recursion,
+    without_inference_tensors,
+    by_the_switch,
+]

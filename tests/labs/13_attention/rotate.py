@@ -52,4 +52,21 @@ def into_new_memory(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Ten
     return result.to(x.dtype)
 
 
-RIGHT: list[Any] = [by_complex_numbers, by_a_swapped_copy, by_matrices, into_new_memory]
+TABLES: dict[tuple[Any, ...], Tensor] = {}
+
+
+def by_tables(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
+    """Tables are kept between calls, under all that they are made of; the numbers of the positions, not their tensor."""
+    wide = torch.promote_types(x.dtype, torch.float32)
+    key = tuple(positions.tolist()), x.shape[-1], wide, base
+    if key not in TABLES:
+        speeds = torch.pow(base, torch.arange(x.shape[-1] // 2, dtype=wide) * (-2 / x.shape[-1]))
+        angles = torch.einsum("t,i->ti", positions.to(wide), speeds)
+        TABLES[key] = torch.stack((angles.cos(), angles.sin()))
+    cos, sin = TABLES[key]
+    first, second = x.to(wide).unflatten(-1, (-1, 2)).unbind(-1)
+    pairs = torch.stack([first * cos - second * sin, second * cos + first * sin], -1)
+    return pairs.view(x.shape).to(x.dtype)
+
+
+RIGHT: list[Any] = [by_complex_numbers, by_a_swapped_copy, by_matrices, into_new_memory, by_tables]

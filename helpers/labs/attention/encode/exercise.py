@@ -12,6 +12,8 @@ from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.attention.encode.inputs import (
     Answer,
+    Layer,
+    at_padding,
     compared,
     drawn,
     layer,
@@ -71,7 +73,7 @@ def by_hand(answer: Answer, trial: Trial) -> None:
         )
 
 
-@encode.property("one layer: norm after each sublayer", asks=(POST, SHAPE, PARTS, "None: none is.", STAY))
+@encode.property("one layer: norm after each sublayer", asks=(POST, PARTS))
 def one_layer(answer: Answer, trial: Trial) -> None:
     trial.given("one layer with norm_first=False, in eval; x of shape (2, 4, 6)")
     compared(answer, trial, drawn(trial, 2, 4), [layer(trial)])
@@ -86,7 +88,8 @@ def norm_first(answer: Answer, trial: Trial) -> None:
 
 
 @encode.property(
-    "several layers, each with its own options and activation, from any iterable", asks=(STACK, CALLED)
+    "several layers, each with its own options and activation, from any iterable",
+    asks=(STACK, CALLED, "None: none is."),
 )
 def several_layers(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 2, 4)
@@ -108,7 +111,9 @@ def several_layers(answer: Answer, trial: Trial) -> None:
     compared(answer, trial, x, mixed, given=(each for each in mixed))
 
 
-@encode.property("nobody looks at padding", asks="Nobody looks at padding.")
+@encode.property(
+    "nobody looks at padding", asks="In a sample that has a real position, nobody looks at padding."
+)
 def nobody_looks(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 5)
     for count in (1, 2):
@@ -131,19 +136,56 @@ def nobody_looks(answer: Answer, trial: Trial) -> None:
 def zero_at_padding(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 5)
     layers = [layer(trial, dropout=0.0), layer(trial, dropout=0.0, norm_first=True)]
-    for training in (False, True):
-        for gradients in (True, False):
-            for each in layers:
-                each.train(training)
-            trial.given(
-                f"two layers without dropout, in {'training' if training else 'eval'}, "
-                f"{'with' if gradients else 'without'} gradients; 5, 3 and 1 of 5 positions are real"
-            )
-            compared(answer, trial, x, layers, padding_of(5, 5, 3, 1), gradients=gradients)
-    trial.given("two layers in training; real are 0 and 4, 1 and 3, and the last of 5 positions")
+    in_every_mode(answer, trial, x, layers, padding_of(5, 5, 3, 1), "5, 3 and 1 of 5 positions are real")
+    trial.given("two layers in eval; real are 0 and 4, 1 and 3, and the last of 5 positions")
     compared(answer, trial, x, layers, ANYWHERE)
-    trial.given("two layers in training; the second sample is padding throughout")
-    compared(answer, trial, x, layers, padding_of(5, 5, 0, 2))
+
+
+@encode.property(
+    "0 where a sample is padding throughout, in every mode",
+    asks="The result is 0 at padding, in training and in eval, with gradients and without.",
+)
+def zero_in_an_empty_sample(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 3, 5)
+    for pre in (False, True):
+        layers = [layer(trial, dropout=0.0, norm_first=pre) for _ in range(2)]
+        words = f"norm_first={pre}; the second of 3 samples is padding throughout"
+        in_every_mode(answer, trial, x, layers, padding_of(5, 5, 0, 2), words)
+
+
+MODES = (
+    ("in eval, with gradients", False, True, False),
+    ("in eval, without gradients", False, False, False),
+    ("in eval, with gradients, and no weight requires grad", False, True, True),
+    ("in training, with gradients", True, True, False),
+    ("in training, without gradients", True, False, False),
+    ("in training, with gradients, and no weight requires grad", True, True, True),
+)
+
+
+def in_every_mode(
+    answer: Answer, trial: Trial, x: Tensor, layers: list[Layer], padding: Tensor, words: str
+) -> None:
+    """Wrong unless 0 stands at padding in all modes; in which there is something else is what is observed."""
+    found: dict[str, str] = {}
+    for mode, training, gradients, frozen in MODES:
+        for each in layers:
+            each.train(training).requires_grad_(not frozen)
+        trial.given(f"two layers without dropout, {mode}; {words}")
+        found[mode] = at_padding(answer, trial, x, layers, padding, gradients)
+    for each in layers:
+        each.eval().requires_grad_()
+    wrong = [mode for mode, there in found.items() if there != "0"]
+    if wrong:
+        trial.given(f"two layers without dropout, {wrong[0]}; {words}")
+        right = [mode for mode in found if mode not in wrong]
+        trial.fail(
+            f"At padding the result is not 0, but {found[wrong[0]]}."
+            + (f" It is 0 {'; '.join(right)}." if right else " So it is in every mode."),
+            expected="0 at padding in every mode",
+            got=f"{found[wrong[0]]} in {len(wrong)} of {len(found)} modes that are tried",
+            observed=list(found.values()),
+        )
 
 
 @encode.property("the layers stay in the modes in which they were", asks=STAY)
@@ -204,7 +246,7 @@ def dropout_in_its_place(answer: Answer, trial: Trial) -> None:
             compared(answer, trial, x, [one])
 
 
-@encode.property("x and the weights of all layers get their gradients", asks=STACK)
+@encode.property("x and the weights of all layers get their gradients", asks=(STACK, SHAPE))
 def gradients(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 3, 5).requires_grad_()
     layers = [layer(trial, dropout=0.0), layer(trial, dropout=0.0, norm_first=True)]

@@ -62,7 +62,11 @@ GRADIENT = (
     "Each of q, k and v that requires grad gets its gradient, for any gradient that comes in (`gradcheck`)."
 )
 KEPT = "Kept for backward, by `ctx.save_for_backward`: q, k, v, the result, and at most two numbers for each query."
-NOTHING_ELSE = "Nothing else is kept."
+NOTHING_ELSE = "No other tensor is kept."
+ALONE = (
+    "A call's gradients depend on this call alone, and so does what its backward makes, whatever other calls come in "
+    "between."
+)
 LIMIT = (
     "Forward and backward make no tensor that has more numbers than the largest of these: q, k, and the scores of a "
     "block, of shape (B, H, Lq, block)."
@@ -288,7 +292,7 @@ def any_size(answer: Answer, trial: Trial, place: int) -> None:
 
 
 @flash_attention.property(
-    "two calls pending, each with a block and lengths of its own", asks=GRADIENT, once_right=True
+    "two calls pending, each with a block and lengths of its own", asks=(GRADIENT, ALONE), once_right=True
 )
 def two_calls(answer: Answer, trial: Trial) -> None:
     cases = (1, 2, 4, 9, 3, 5), (2, 3, 5, 7, 4, 3), (2, 3, 5, 7, 4, 2)
@@ -418,6 +422,35 @@ def block_at_a_time(answer: Answer, trial: Trial) -> None:
             expected="products with blocks of 11, 11 and 10 keys",
             got=f"{len(others)} products of other sizes, of {' and '.join(map(str, others[0])) if others else ''} for example",
             observed=("other blocks", where),
+        )
+
+
+@flash_attention.property(
+    "backward goes by the block of its own call, also when others came in between",
+    asks=ALONE,
+    after=(block_at_a_time,),
+)
+def own_block(answer: Answer, trial: Trial) -> None:
+    first, others = (2, 3, 5, 32, 7, 11), ((2, 3, 5, 32, 7, 32), (1, 2, 4, 9, 3, 2))
+    for then in others:
+        q, k, v = (each.detach().contiguous().requires_grad_() for each in drawn(trial, first, torch.float32))
+        trial.given(
+            f"{told(first, torch.float32)}; then {told(then, torch.float32)}; then the backward of the first"
+        )
+        output = applied(answer, trial, q, k, v, first[-1])
+        applied(answer, trial, *drawn(trial, then, torch.float32), then[-1])
+        with operations() as backward:
+            gradients(answer, trial, output, [q, k, v], randn(trial, *q.shape, dtype=torch.float32))
+        found = [
+            pair for pair in other_than(backward, 11, 10) if not {*pair[0][-2:], *pair[1][-2:]} <= {1, 7}
+        ]
+        trial.true(
+            not found,
+            f"The backward of a call with block 11 does not take 11 keys at a time once a call with block {then[-1]} "
+            "came in between.",
+            expected="products with blocks of 11, 11 and 10 keys, as alone",
+            got=f"{len(found)} products of other sizes, of {' and '.join(map(str, found[0])) if found else ''} for example",
+            observed="the block of a different call",
         )
 
 

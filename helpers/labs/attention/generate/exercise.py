@@ -28,12 +28,15 @@ generate = Exercise(
     ],
 )
 
-RETURNS = "A new tensor of shape (B, T + n, F) that does not require grad: the prompt, then what was made."
+RETURNS = "A new tensor of shape (B, T + n, F), dtype of prompt, that does not require grad: the prompt, then what was made."
 ONCE = "The model sees each row once: first the whole prompt, then each row that was made, alone."
 N_CALLS = "The last one it need not see, so there are n calls; with n = 0 there is none."
 CACHES = "The caches are made anew in each call of generate, once, with room for T + n - 1 rows."
 RUNS = "While it runs, the model is in eval mode and no graph is made."
-AFTERWARDS = "Afterwards each module of the model is in the mode in which it was, also if the model raises."
+AFTERWARDS = (
+    "Afterwards each module of the model is in the mode in which it was, and gradients are on or off as they were, also if "
+    "the model or its `caches` raises."
+)
 STAY = "The arguments stay as they were."
 
 
@@ -79,9 +82,9 @@ def calls_it_n_times(answer: Any, trial: Trial) -> None:
         calls = len(model.notes.calls)
         trial.true(
             calls == n,
-            f"For n = {n}, the model was called {_times(calls)}.",
-            expected=_times(n),
-            got=_times(calls),
+            f"For n = {n}, the model was {f'called {_times(calls)}' if calls else 'not called'}.",
+            expected=_calls(n),
+            got=_calls(calls),
             observed=(n, calls),
         )
         right(trial, got, model, prompt, n)
@@ -97,16 +100,16 @@ def makes_caches(answer: Any, trial: Trial) -> None:
         before = len(model.notes.made)
         prompt = prompt_of(trial, batch, length, 3)
         trial.given(
-            f"a model that has generated {_times(before)} before, a prompt of shape "
-            f" ({batch}, {length}, 3), n = {n}"
+            f"a model that has {f'generated {_times(before)}' if before else 'not generated'} before, a prompt of shape "
+            f"({batch}, {length}, 3), n = {n}"
         )
         got = trial.call(answer, model, prompt, n)
         made = model.notes.made[before:]
         trial.true(
             len(made) == 1,
-            f"model.caches was called {_times(len(made))}.",
-            expected=f"once, model.caches({batch}, {length + n - 1})",
-            got=_times(len(made)),
+            f"model.caches was {f'called {_times(len(made))}' if made else 'not called'}.",
+            expected=f"one call, model.caches({batch}, {length + n - 1})",
+            got=_times(len(made)) if made else "no call",
             observed=("times", len(made), before),
         )
         trial.true(
@@ -141,7 +144,7 @@ def runs_in_eval(answer: Any, trial: Trial) -> None:
         right(trial, got, model, prompt, 3)
 
 
-@generate.property("no graph is made while the model runs", asks=RUNS)
+@generate.property("no graph is made while the model runs", asks=(RUNS, AFTERWARDS))
 def makes_no_graph(answer: Any, trial: Trial) -> None:
     model, prompt = model_of(trial), prompt_of(trial, 2, 4, 3)
     trial.given("a model whose weights require grad, a prompt of shape (2, 4, 3), n = 3")
@@ -152,13 +155,25 @@ def makes_no_graph(answer: Any, trial: Trial) -> None:
         "made a graph",
         "no graph: `torch.no_grad()` around all calls",
     )
-    trial.true(
-        torch.is_grad_enabled(),
-        "Gradients are off after the call.",
-        expected="gradients as they were",
-        observed="gradients off",
-    )
     right(trial, got, model, prompt, 3)
+    trial.given(
+        "a model whose weights require grad, a prompt of shape (2, 4, 3), n = 3; the caller has gradients off"
+    )
+    with torch.no_grad():
+        got = answer(model, prompt, 3)
+        _gradients_are(trial, False, "the call")
+    right(trial, got, model, prompt, 3)
+
+
+def _gradients_are(trial: Trial, on: bool, behind: str) -> None:
+    """Wrong unless gradients are on or off, as they were; the caller puts them back."""
+    trial.true(
+        torch.is_grad_enabled() == on,
+        f"Gradients are {'off' if on else 'on'} after {behind}, and were {'on' if on else 'off'} before.",
+        expected=f"gradients {'on' if on else 'off'}, as they were",
+        got=f"gradients {'off' if on else 'on'}",
+        observed=("gradients", on, behind),
+    )
 
 
 def _every_call(trial: Trial, found: list[list[str]], what: str, expected: str) -> None:
@@ -211,7 +226,10 @@ def _same_modes(trial: Trial, model: Model, before: list[bool], case: str) -> No
     )
 
 
-@generate.property("afterwards each module is in the mode in which it was", asks=AFTERWARDS)
+@generate.property(
+    "afterwards each module is in the mode in which it was",
+    asks=(AFTERWARDS, "A module may stand in several places."),
+)
 def restores_modes(answer: Any, trial: Trial) -> None:
     for case, mix in MIXES.items():
         for n in (2, 0):
@@ -220,28 +238,48 @@ def restores_modes(answer: Any, trial: Trial) -> None:
             trial.given(f"{case}, a prompt of shape (2, 4, 3), n = {n}")
             answer(model, prompt_of(trial, 2, 4, 3), n)
             _same_modes(trial, model, before, f"{case}, {n}")
+    for mode in (True, False):
+        model = model_of(trial, shared=True)
+        before = _mixed(model, (("", True), ("again", not mode), ("noise", mode)))
+        case = f"noise in {_mode(mode)}, again in {_mode(not mode)}, and noise.0 stands in both, in {_mode(mode)}"
+        trial.given(f"a model with a part in two places: {case}; a prompt of shape (2, 4, 3), n = 2")
+        answer(model, prompt_of(trial, 2, 4, 3), 2)
+        _same_modes(trial, model, before, case)
 
 
-@generate.property("also when the model raises", asks=AFTERWARDS)
+def _mode(training: bool) -> str:
+    return f"{'training' if training else 'eval'} mode"
+
+
+@generate.property("also when the model or its caches raise", asks=AFTERWARDS)
 def restores_after_an_error(answer: Any, trial: Trial) -> None:
     errors: tuple[tuple[int, type[BaseException]], ...] = (
         (0, ArithmeticError),
         (2, ArithmeticError),
         (1, Interrupted),
+        (-1, ArithmeticError),
     )
     for call, error in errors:
         for case, mix in MIXES.items():
             model = model_of(trial, raises_at=call, error=error)
             before = _mixed(model, mix)
             name = error.__name__ if issubclass(error, Exception) else "an error that is no Exception"
-            trial.given(f"{case}; call {call + 1} of it raises {name}; a prompt of shape (2, 4, 3), n = 4")
-            try:
-                answer(model, prompt_of(trial, 2, 4, 3), 4)
-                raised = "nothing"
-            except NotImplementedError:
-                raise
-            except (Exception, Interrupted) as found:
-                raised = name if type(found) is error else type(found).__name__
+            where = f"call {call + 1} of it" if call >= 0 else "model.caches"
+            gradients = case != "a model in eval mode"
+            trial.given(
+                f"{case}; {where} raises {name}; a prompt of shape (2, 4, 3), n = 4"
+                + ("" if gradients else "; the caller has gradients off")
+            )
+            with torch.set_grad_enabled(gradients):
+                try:
+                    answer(model, prompt_of(trial, 2, 4, 3), 4)
+                    raised = "nothing"
+                except NotImplementedError:
+                    raise
+                except (Exception, Interrupted) as found:
+                    raised = name if type(found) is error else type(found).__name__
+                finally:
+                    after = torch.is_grad_enabled()
             _same_modes(trial, model, before, f"{case}, call {call}")
             trial.true(
                 raised == name,
@@ -250,12 +288,8 @@ def restores_after_an_error(answer: Any, trial: Trial) -> None:
                 got=raised,
                 observed=("comes out", name, raised),
             )
-            trial.true(
-                torch.is_grad_enabled(),
-                "Gradients are off after the error.",
-                expected="gradients as they were",
-                observed="gradients off",
-            )
+            with torch.set_grad_enabled(after):
+                _gradients_are(trial, gradients, "the error")
 
 
 @generate.property(
@@ -283,7 +317,7 @@ def returns_a_new_one(answer: Any, trial: Trial) -> None:
 
 @generate.property(
     "any dtype, a batch of one, a prompt of one row",
-    asks="The prompt and n rows behind it, each made by the model from all rows before it.",
+    asks=(RETURNS, "The prompt and n rows behind it, each made by the model from all rows before it."),
 )
 def any_shape(answer: Any, trial: Trial) -> None:
     for shape, n, dtype in (
@@ -344,7 +378,11 @@ def _attributes(model: Model) -> set[str]:
 
 
 def _times(number: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _calls(number: int) -> str:
+    return {0: "no call", 1: "one call"}.get(number, f"{number} calls")
 
 
 def _listed(numbers: list[int]) -> str:

@@ -54,20 +54,29 @@ class Disturbed(nn.Module):
 class Model(nn.Module):
     """Each row that it gives depends on all rows so far, and on their order.
 
-    raises_at: the call that raises `error`, counted from 0.
+    raises_at: the call that raises `error`, counted from 0; -1: `caches` does.
+    shared: a part of it stands in two places.
     """
 
     def __init__(
-        self, weight: Tensor, raises_at: int | None = None, error: type[BaseException] = ArithmeticError
+        self,
+        weight: Tensor,
+        raises_at: int | None = None,
+        error: type[BaseException] = ArithmeticError,
+        shared: bool = False,
     ) -> None:
         super().__init__()
         self.weight = nn.Parameter(weight)
         self.noise = nn.Sequential(Disturbed(), nn.Sequential(Disturbed()))
         self.other = Disturbed()
+        if shared:
+            self.again = nn.Sequential(self.noise[0])
         self.notes, self.raises_at, self.error = Notes(), raises_at, error
 
     def caches(self, batch: int, length: int) -> Caches:
         self.notes.made.append((batch, length))
+        if self.raises_at == -1:
+            raise self.error("this model fails here, as the check wants it")
         return Caches()
 
     def forward(self, rows: Tensor, caches: Caches) -> Tensor:
@@ -97,10 +106,11 @@ def model_of(
     frozen: bool = False,
     raises_at: int | None = None,
     error: type[BaseException] = ArithmeticError,
+    shared: bool = False,
 ) -> Model:
     """In training mode. frozen: in eval mode, and no weight requires grad."""
     weight = torch.randn(features, features, generator=trial.generator, dtype=torch.float64)
-    model = Model(weight.to(dtype), raises_at, error)
+    model = Model(weight.to(dtype), raises_at, error, shared)
     return model.eval().requires_grad_(False) if frozen else model
 
 
@@ -123,15 +133,17 @@ def _instead(model: Model, prompt: Tensor, n: int) -> dict[str, Tensor]:
     """What wrong loops give."""
     own, length = Model(model.weight.detach().clone()).eval(), prompt.shape[1]
     found: dict[str, list[Tensor]] = {}
-    for words, fresh, whole, place in (
-        ("each row was made from the row before it alone, with the caches empty", True, False, -1),
-        ("all rows were shown again and again to the same caches", False, True, -1),
-        ("after the prompt, the row behind its first row was taken", False, False, 0),
+    for words, fresh, shown, place in (
+        ("each row was made from the row before it alone, with the caches empty", True, "last", -1),
+        ("all rows were shown again and again to the same caches", False, "all", -1),
+        ("after the prompt, the row behind its first row was taken", False, "last", 0),
+        ("all rows that the model gave were shown to it in the next call", False, "given", -1),
     ):
         caches, rows = Caches(), [prompt.detach()]
+        made = rows[0]
         for _ in range(n):
             caches = Caches() if fresh else caches
-            given = torch.cat(rows, dim=1) if whole else rows[-1]
+            given = {"all": torch.cat(rows, dim=1), "last": rows[-1], "given": made}[shown]
             made = own.next_rows(given, caches)
             rows.append(made[:, place:][:, :1])
         found[words] = rows

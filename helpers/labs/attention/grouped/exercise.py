@@ -48,9 +48,11 @@ TITLE = "Attention in which groups of query heads share keys and values, as SDPA
 SHAPE = "Shape and dtype of q."
 GROUP = "Query head h looks at the keys and values of head h // (Hq / Hk): the heads of a group stand side by side."
 SCALE = "The scores are divided by sqrt(D)."
+LAYOUT = "floating, in any layout"
+LARGE = "Scores may be large: with float32 and scores of 20,000 the result is finite, and right to 0.01."
 WHERE = (
-    "k and v, if contiguous, are read where they are: no tensor is made that has as many numbers as k, as long as q and "
-    "the scores, of shape (B, Hq, Lq, Lk), have fewer."
+    "k and v, if contiguous, are read where they are and in their own dtype: no tensor is made that has as many numbers as "
+    "k, as long as q and the scores, of shape (B, Hq, Lq, Lk), have fewer."
 )
 RAISES = "If Hk does not divide Hq, ValueError is raised."
 
@@ -98,6 +100,11 @@ def own_work(answer: Answer, trial: Trial) -> None:
 def plain_heads(answer: Answer, trial: Trial) -> None:
     for sizes in PLAIN:
         compared(answer, trial, sizes, gaps=False)
+
+
+@grouped.property("q, k and v in any layout", asks=LAYOUT)
+def any_layout(answer: Answer, trial: Trial) -> None:
+    for sizes in PLAIN:
         compared(answer, trial, sizes)
 
 
@@ -126,17 +133,22 @@ def left_alone(answer: Answer, trial: Trial) -> None:
         trial.call(answer, *drawn(trial, sizes, dtype, gaps))
 
 
-@grouped.property("each floating dtype, and large scores", asks=(SHAPE, TITLE))
+@grouped.property("each floating dtype", asks=(SHAPE, TITLE))
 def dtypes(answer: Answer, trial: Trial) -> None:
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         compared(answer, trial, GROUPS[0], dtype)
+
+
+@grouped.property("large scores", asks=LARGE)
+def large_scores(answer: Answer, trial: Trial) -> None:
     q, k, v = (each.float() for each in drawn(trial, GROUPS[0]))
     q, k = q.sign() * 100, k.sign() * 100  # each score is a multiple of 10,000
     trial.given(told(GROUPS[0], torch.float32, "; scores are up to 20,000"))
     want = reference(q, k, v)
     got = trial.call(lambda: answer(q, k, v))
     finite = type(got) is not Tensor or bool(got.isfinite().all())
-    trial.equal(got, want, observed=None if finite else "large scores are not finite")
+    # In float32 a logarithm of a sum near 20,000 is 0.001 off, and so is the weight that is computed from it.
+    trial.equal(got, want, rtol=1e-2, atol=1e-2, observed=None if finite else "large scores are not finite")
 
 
 @grouped.property("q, k and v get their gradients", asks="q, k and v get the gradients that they get there.")

@@ -6,7 +6,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.labs.attention.grouped.exercise import GROUP, RAISES, SCALE, SHAPE, TITLE, WHERE, grouped
+from helpers.labs.attention.grouped.exercise import (
+    GROUP,
+    LARGE,
+    LAYOUT,
+    RAISES,
+    SCALE,
+    SHAPE,
+    TITLE,
+    WHERE,
+    grouped,
+)
 
 GRADIENTS = "q, k and v get the gradients that they get there."
 ALONE = "The arguments stay as they were."
@@ -47,6 +57,15 @@ def root_of_length(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return attention(folded(q, k) * (q.shape[3] / q.shape[2]) ** 0.5, k, v).reshape(q.shape)
 
 
+@grouped.mistake(breaks=SCALE)
+def root_of_the_group(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Where several heads share keys, the scores are too small: they are divided by the root of D and of Hq / Hk, too. A score is a product
+    over the D features of one head.
+    """
+    size = evenly(q, k)
+    return attention(folded(q, k) / size**0.5, k, v).reshape(q.shape)
+
+
 @grouped.mistake(breaks=TITLE)
 def softmax_over_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """The weights of one key add up to 1 over all queries. Those of one query must, over all keys: the last dimension of the scores."""
@@ -54,14 +73,14 @@ def softmax_over_queries(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return (scores.softmax(-2) @ v).reshape(q.shape)
 
 
-@grouped.mistake(breaks=SHAPE)
+@grouped.mistake(breaks=LAYOUT)
 def heads_viewed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """view raises, since q is not contiguous: a projection and a transpose give such a tensor. reshape takes it."""
     rows = q.view(q.shape[0], k.shape[1], evenly(q, k) * q.shape[2], q.shape[3])
     return attention(rows, k, v).view(q.shape)
 
 
-@grouped.mistake(breaks=SHAPE)
+@grouped.mistake(breaks=TITLE)
 def float32_for_all(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Numbers of float64 are right in their first digits only. Perhaps all is computed in float32, whatever came in."""
     return attention(folded(q, k).float(), k.float(), v.float()).reshape(q.shape).to(q.dtype)
@@ -190,7 +209,7 @@ def float32_returned(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return attention(folded(q, k).to(wide), k.to(wide), v.to(wide)).reshape(q.shape)
 
 
-@grouped.mistake(breaks=TITLE)
+@grouped.mistake(breaks=LARGE)
 def exponents_overflow(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Of large scores the result is not finite: exp overflows. Perhaps the softmax is written with exp and a sum: subtract the
     largest score first, as softmax does.
@@ -214,8 +233,9 @@ def keys_detached(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 @grouped.mistake(breaks=WHERE)
 def keys_repeated(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """A tensor is made that has the keys once for each query head. Perhaps by repeat_interleave, or by a matmul that broadcasts:
-    expand makes a view, and matmul then copies it. Fold the heads of a group into the rows of q instead.
+    """A tensor is made that has the keys or the values once for each query head. Perhaps by repeat_interleave, or by a matmul that
+    broadcasts, for the scores or for the sum: expand makes a view, and matmul then copies it. Fold the heads of a group into the
+    rows of q instead.
     """
     size = evenly(q, k)
     return attention(q, k.repeat_interleave(size, dim=1), v.repeat_interleave(size, dim=1))
@@ -239,6 +259,22 @@ def _(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 def _(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     heads = torch.arange(q.shape[1]) // evenly(q, k)
     return attention(q, k[:, heads], v[:, heads])
+
+
+@grouped.variant(keys_repeated)
+def _(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    rows = q.unflatten(1, (k.shape[1], evenly(q, k)))
+    scores = torch.einsum("bgrqd,bgkd->bgrqk", rows, k) / q.shape[-1] ** 0.5
+    return (scores.softmax(-1) @ v.unsqueeze(2)).flatten(1, 2)
+
+
+@grouped.mistake(breaks="are read where they are and in their own dtype")
+def keys_widened(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """With half precision a tensor as large as k is made, and with float32 none. Perhaps k and v are made float32: here they are to be
+    read as they are.
+    """
+    wide = torch.promote_types(q.dtype, torch.float32)
+    return attention(folded(q, k).to(wide), k.to(wide), v.to(wide)).reshape(q.shape).to(q.dtype)
 
 
 @grouped.mistake(breaks=WHERE)

@@ -192,9 +192,10 @@ def same_memory(answer: Any, trial: Trial) -> None:
         size = part.untyped_storage().nbytes()
         trial.true(
             size >= full,
-            f"Before the first call, cache.{name} is no view of memory with room for all {now.room} positions.",
+            f"Before the first call, cache.{name} is no view of memory with room for all {now.room} positions. None was taken, or "
+            "it was, and a copy of what is in it was handed out.",
             expected=f"a view of memory of {full} bytes or more",
-            got=f"{size} bytes",
+            got=f"a tensor on memory of {size} bytes",
             observed=("no room at the start", name),
         )
     places = [part.untyped_storage().data_ptr() for part in first]
@@ -204,7 +205,7 @@ def same_memory(answer: Any, trial: Trial) -> None:
         for name, part, place in zip(("keys", "values"), (cache.keys, cache.values), places, strict=True):
             trial.true(
                 part.untyped_storage().data_ptr() == place,
-                f"After call {call + 1}, cache.{name} lies in a different memory than at the start: what was there was copied.",
+                f"After call {call + 1}, cache.{name} lies in a different memory than at the start: it was not taken once.",
                 expected="a view of the memory that was taken at the start",
                 got="a different memory",
                 observed=("moved", name, call),
@@ -328,7 +329,8 @@ def no_room(answer: Any, trial: Trial) -> None:
 
 @kv_cache.property(
     "a call makes no tensor as large as the keys that are there",
-    asks="A call copies only what is new: it makes no tensor as large as the keys that are there already.",
+    asks="A call copies only what is new: where few positions are new, it makes no tensor as large as the keys that are there "
+    "already.",
 )
 def copies_the_new(answer: Any, trial: Trial) -> None:
     now = positions(trial, (2, 3, 29, 16), 33)

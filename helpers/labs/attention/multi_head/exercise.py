@@ -85,7 +85,8 @@ def several_heads(answer: Answer, trial: Trial) -> None:
 
 
 @multi_head.property(
-    "a batch of one, one position, and inputs that are not contiguous", asks=(AS_TORCH, SHAPE)
+    "a batch of one, one position, and inputs that are not contiguous",
+    asks=("x: shape (B, T, E), floating, in any layout.", SHAPE),
 )
 def any_layout(answer: Answer, trial: Trial) -> None:
     for batch, length in ((1, 4), (3, 1), (1, 1)):

@@ -168,8 +168,8 @@ def nowhere(answer: Answer, trial: Trial) -> None:
 @one_mask.property(
     "no larger than it must be: one for all heads, and without padding for all samples",
     asks=(
-        "It is no larger than it must be: the dimension of the heads is 1 or missing, and without `padding` that of "
-        "the batch, too."
+        "It is no larger than it must be in heads and batch: the dimension of the heads is 1 or missing, and without "
+        "`padding` that of the batch, too."
     ),
 )
 def size(answer: Answer, trial: Trial) -> None:

@@ -415,7 +415,7 @@ def zero_where_numbers(*args: Any) -> Tensor | None:
 
 @one_mask.mistake(breaks=DTYPE)
 def dtype_of_blocked(*args: Any) -> Tensor | None:
-    """The mask has the dtype of `blocked`, not that of q: SDPA raises where they differ."""
+    """The mask has the dtype of `blocked`, not that of q. SDPA raises for most pairs that differ; float32 it may take beside any q."""
     return masked(*args, added=lambda blocked, q: blocked)
 
 
@@ -515,7 +515,9 @@ def float32_beside_others(*args: Any) -> Tensor | None:
 
 @one_mask.mistake(breaks=SIZE)
 def one_for_each_head(*args: Any) -> Tensor | None:
-    """The mask is written out for batch and heads: H times the memory, for the same answer. SDPA broadcasts."""
+    """The mask is written out for each head and, where none is padding, for each sample: many times the numbers, for the same answer.
+    SDPA broadcasts.
+    """
     return masked(*args, last=lambda mask, q, k: mask.expand(*q.shape[:3], k.shape[2]).clone())
 
 

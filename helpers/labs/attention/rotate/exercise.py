@@ -35,6 +35,8 @@ TURNS = "Rotary position embedding: each pair of features is turned by an angle 
 PAIRS = "The features 2i and 2i + 1 are the pair (a, b). It becomes (a cos t - b sin t, a sin t + b cos t)."
 ANGLE = "The angle t is position * base ** (-2i / D)."
 ANYWHERE = "They need not begin at 0, nor be in order."
+ALONE = "The result depends on the arguments of this call alone, not on what earlier calls were given."
+LAYOUT = "floating, in any layout"
 WIDE = (
     "Angles, sines and cosines are float32 or wider, whatever lower dtype x has; with float64 they are float64.",
     "The result is rounded to the dtype of x once.",
@@ -83,7 +85,7 @@ def keeps_distances(answer: Any, trial: Trial) -> None:
     asks=(PAIRS, ANGLE, "Shape and dtype of x."),
 )
 def turns_pairs(answer: Any, trial: Trial) -> None:
-    for shape in ((2, 3, 5, 8), (3, 2, 4, 6)):
+    for shape in ((2, 3, 5, 12), (3, 2, 4, 6)):
         x, positions = some(trial, *shape), torch.arange(shape[2])
         trial.given(f"x of shape {shape}, float32, positions 0 to {shape[2] - 1}")
         right(trial, trial.call(answer, x, positions), x, positions)
@@ -96,8 +98,11 @@ def turns_pairs(answer: Any, trial: Trial) -> None:
 def any_positions(answer: Any, trial: Trial) -> None:
     # No property before has called with ten features: what is kept of an earlier call is of one of these.
     earlier: Tensor | None = None
-    for places in ([9, 2, 11, 2], [4, 5, 6, 7], [23], [0, 30, 3, 1]):
-        x, positions = some(trial, 2, 3, len(places), 10), torch.tensor(places)
+    # All of them live: that a tensor comes where one was that is gone is tried further below.
+    cases = [torch.tensor(places) for places in ([9, 2, 11, 2], [4, 5, 6, 7], [23], [0, 30, 3, 1])]
+    for positions in cases:
+        places = positions.tolist()
+        x = some(trial, 2, 3, len(places), 10)
         before = "" if earlier is None else f"; called before with positions {earlier.tolist()}"
         trial.given(f"x of shape {tuple(x.shape)}, float32, positions {places}{before}")
         right(trial, trial.call(answer, x, positions), x, positions, earlier=earlier)
@@ -106,18 +111,66 @@ def any_positions(answer: Any, trial: Trial) -> None:
 
 @rotate.property("any base", asks=ANGLE)
 def any_base(answer: Any, trial: Trial) -> None:
+    # No property before has called with eighteen features: a table of an earlier base is one of these.
+    earlier: float | None = None
     for base in (50.0, 500_000.0, 1.5):
-        x, positions = some(trial, 2, 3, 4, 6), torch.tensor([3, 5, 6, 1])
-        trial.given(f"x of shape (2, 3, 4, 6), float32, positions [3, 5, 6, 1], base {base:g}")
-        right(trial, trial.call(answer, x, positions, base), x, positions, base)
+        x, positions = some(trial, 2, 3, 4, 18), torch.tensor([3, 5, 6, 1])
+        before = "" if earlier is None else f"; called before with base {earlier:g}"
+        trial.given(f"x of shape (2, 3, 4, 18), float32, positions [3, 5, 6, 1], base {base:g}{before}")
+        right(trial, trial.call(answer, x, positions, base), x, positions, base, earlier_base=earlier)
+        earlier = base if earlier is None else earlier
 
 
-@rotate.property("any shape, and x in any memory", asks=("Shape and dtype of x.", TURNS))
+@rotate.property("a call knows nothing of those before it", asks=ALONE)
+def each_call_alone(answer: Any, trial: Trial) -> None:
+    x = some(trial, 2, 3, 4, 14)
+    positions = torch.tensor([9, 2, 11, 2])
+    earlier = positions.clone()
+    trial.given("x of shape (2, 3, 4, 14), float32, positions [9, 2, 11, 2]")
+    right(trial, trial.call(answer, x, positions), x, positions)
+    for words, edit in (
+        ("the same tensor, to which 4 was added in place", lambda: positions.add_(4)),
+        ("the same tensor, edited in place by way of .data", lambda: positions.data.mul_(2)),
+    ):
+        edit()
+        trial.given(
+            f"x as before, positions {positions.tolist()}: {words}; called before with {earlier.tolist()}"
+        )
+        right(trial, trial.call(answer, x, positions), x, positions, earlier=earlier)
+        earlier = positions.clone()
+    trial.given("one call after the other with new positions, of which nobody keeps the tensor")
+    last: Tensor | None = None
+    for _ in range(12):
+        now = torch.randint(0, 40, (4,), generator=trial.generator)
+        want = now.clone()
+        right(trial, trial.call(answer, x, now), x, want, earlier=last)
+        last = want
+        del now
+    for dtype, base in ((torch.float64, 10_000.0), (torch.float32, 300.0), (torch.float64, 20.0)):
+        wide, positions = x.to(dtype), torch.tensor([9, 2, 11, 2])
+        trial.given(
+            f"x of shape (2, 3, 4, 14), {dtype}, positions [9, 2, 11, 2], base {base:g}, after all of these"
+        )
+        near = 1e-8 if dtype == torch.float64 else 1e-4
+        got = trial.call(answer, wide, positions, base)
+        right(trial, got, wide, positions, base, rtol=near, atol=near, earlier_base=10_000.0)
+
+
+@rotate.property("any shape", asks=("Shape and dtype of x.", TURNS))
 def any_shape(answer: Any, trial: Trial) -> None:
     for words, x in (
         ("of shape (2, 3, 4, 2), one pair", some(trial, 2, 3, 4, 2)),
         ("of shape (1, 1, 1, 4)", some(trial, 1, 1, 1, 4)),
         ("of shape (4, 4, 4, 4)", some(trial, 4, 4, 4, 4)),
+    ):
+        positions = torch.arange(x.shape[2]) + 2
+        trial.given(f"x {words}, float32, positions from 2 on")
+        right(trial, trial.call(answer, x, positions), x, positions)
+
+
+@rotate.property("x in any layout", asks=LAYOUT)
+def any_layout(answer: Any, trial: Trial) -> None:
+    for words, x in (
         ("of shape (2, 3, 4, 6), a transposed view", some(trial, 2, 4, 3, 6).transpose(1, 2)),
         ("of shape (2, 3, 4, 6), with its features far apart", some(trial, 2, 3, 6, 4).transpose(2, 3)),
         ("of shape (2, 3, 4, 6), each second feature of a larger one", some(trial, 2, 3, 4, 13)[..., 1::2]),

@@ -40,9 +40,9 @@ def joined(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _instead(
-    x: Tensor, positions: Tensor, base: float, earlier: Tensor | None
+    x: Tensor, positions: Tensor, base: float, earlier: Tensor | None, earlier_base: float | None
 ) -> Iterator[tuple[str, Tensor]]:
-    """Wrong results in float64, each with what it is. earlier: the positions of an earlier call of this size."""
+    """Wrong results in float64, each with what it is. earlier, earlier_base: of an earlier call of this size."""
     x, at, width = x.double(), positions.double(), x.shape[-1]
     angles = angles_of(at, width, base)
     a, b = halves(x)
@@ -90,17 +90,24 @@ def _instead(
         yield words, _turn(x, other)
     if earlier is not None:
         yield "the positions are those of an earlier call", _turn(x, angles_of(earlier.double(), width, base))
+    if earlier_base is not None:
+        yield "the base is that of an earlier call", _turn(x, angles_of(at, width, earlier_base))
 
 
 def in_words(
-    got: Any, x: Tensor, positions: Tensor, base: float = 10_000.0, earlier: Tensor | None = None
+    got: Any,
+    x: Tensor,
+    positions: Tensor,
+    base: float = 10_000.0,
+    earlier: Tensor | None = None,
+    earlier_base: float | None = None,
 ) -> str:
     """What a wrong result is instead; "" for nothing that is known."""
     if type(got) is not Tensor or got.shape != x.shape:
         return ""
     got, loose = got.detach().double(), 1e-6 if got.dtype == torch.float64 else 1e-2
     want = turned(x.detach(), positions, base)
-    for words, each in _instead(x.detach(), positions, base, earlier):
+    for words, each in _instead(x.detach(), positions, base, earlier, earlier_base):
         tells = not torch.allclose(
             each, want, rtol=3 * loose, atol=3 * loose
         )  # a different thing than a slip
@@ -121,13 +128,14 @@ def right(
     atol: float = 1e-4,
     observed: str = "",
     earlier: Tensor | None = None,
+    earlier_base: float | None = None,
 ) -> None:
-    """The result is the right turn. observed: what is known of a wrong one already. earlier: as for `in_words`."""
+    """The result is the right turn. observed: what is known of a wrong one already. earlier, earlier_base: as for `in_words`."""
     want = turned(x.detach(), positions, base).to(x.dtype)
     fits = type(got) is Tensor and got.shape == want.shape and got.dtype == want.dtype
     if fits and not difference(got.detach(), want, rtol=rtol, atol=atol):
         return
-    words = in_words(got, x, positions, base, earlier) if fits and not observed else ""
+    words = in_words(got, x, positions, base, earlier, earlier_base) if fits and not observed else ""
     trial.equal(
         got.detach() if fits else got,
         want,

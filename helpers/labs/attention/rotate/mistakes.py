@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from helpers.labs.attention.rotate.exercise import ANGLE, ANYWHERE, PAIRS, TURNS, WIDE, rotate
+from helpers.labs.attention.rotate.exercise import ALONE, ANGLE, ANYWHERE, LAYOUT, PAIRS, TURNS, WIDE, rotate
 from helpers.labs.attention.rotate.right import (
     angles_of,
     answer,
@@ -163,7 +163,7 @@ def in_degrees(x: Tensor, positions: Tensor, base: float) -> Tensor:
 
 @of_angles.mistake(breaks=ANGLE)
 def always_the_same_base(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """The base is 10,000, whatever is given."""
+    """The base is 10,000, and a different one was given. Perhaps it is written out."""
     return angles_of(x, positions, 10_000.0)
 
 
@@ -207,6 +207,14 @@ def begins_at_the_smallest(x: Tensor, positions: Tensor, base: float) -> Tensor:
 
 
 @of_angles.mistake(breaks=ANYWHERE)
+def relative_to_the_first(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """The first position is turned as 0, and the others by their distance to it. Within a call the scores are as before; a key that was
+    turned in an earlier call does not fit.
+    """
+    return angles_of(x, positions - positions[0], base)
+
+
+@of_angles.mistake(breaks=ANYWHERE)
 def sorts_them(x: Tensor, positions: Tensor, base: float) -> Tensor:
     """Rows have the angles of others where the positions are not in order. Perhaps they were sorted."""
     return angles_of(x, positions.sort().values, base)
@@ -219,6 +227,61 @@ def table_too_short(x: Tensor, positions: Tensor, base: float) -> Tensor:
     """
     table = angles_of(x, torch.arange(x.shape[2] + 7), base)
     return table[positions]
+
+
+@of_angles.mistake(breaks="0 or more, the position of each row of x")
+def table_of_fixed_length(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """A position of some thousands raises IndexError, and small ones do not. Perhaps a table of fixed length is looked up: no sentence says
+    where positions end.
+    """
+    return angles_of(x, torch.arange(2048), base)[positions]
+
+
+@of_angles.variant(table_of_fixed_length)
+def _(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    return angles_of(x, torch.arange(512), base).index_select(0, positions)
+
+
+@of_angles.variant(table_of_fixed_length)
+def _(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    return angles_of(x, torch.arange(1024), base)[positions]
+
+
+SPEEDS: dict[tuple[Any, ...], Tensor] = {}
+
+
+@of_angles.mistake(breaks=ALONE)
+def speeds_of_an_earlier_base(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """The base is that of an earlier call. Perhaps a table of speeds is kept for each width: what it was made of has to be the same, too."""
+    size = x.shape[-1], wide_of(x)
+    if size not in SPEEDS:
+        SPEEDS[size] = speeds_of(*size[:1], base, wide_of(x))
+    return positions.to(wide_of(x))[:, None] * SPEEDS[size]
+
+
+KNOWN: dict[tuple[Any, ...], tuple[Tensor, Tensor]] = {}
+
+
+@of_angles.mistake(breaks=ALONE)
+def known_by_identity(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """The angles are those of an earlier call, and the positions have other numbers by now. Perhaps angles are kept under the identity or
+    the place of the tensor: it stays where numbers change, and comes again once a tensor is gone.
+    """
+    key = id(positions), x.shape[-1], x.dtype, base
+    if key not in KNOWN:
+        KNOWN[key] = positions, angles_of(x, positions, base)
+    return KNOWN[key][1]
+
+
+LATEST: list[Any] = [None, None, None]
+
+
+@of_angles.variant(known_by_identity)
+def _(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    key = positions.data_ptr(), x.shape, x.dtype, base
+    if LATEST[0] != key:
+        LATEST[:] = key, angles_of(x, positions, base), positions
+    return LATEST[1]
 
 
 TABLES: dict[tuple[Any, ...], Tensor] = {}
@@ -240,7 +303,7 @@ def table_of_an_earlier_call(x: Tensor, positions: Tensor, base: float) -> Tenso
 
 @rotate.mistake(breaks="The arguments stay as they were.")
 def in_place(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
-    """The caller's x has changed: the pairs were written back into it."""
+    """The caller's x has changed. Perhaps the pairs were written back into it."""
     t = angles_of(x, positions, base)
     a, b = (each.clone() for each in pairs_of(x.to(wide_of(x))))
     with torch.no_grad():
@@ -250,12 +313,12 @@ def in_place(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
 
 @rotate.mistake(breaks="Shape and dtype of x.")
 def left_in_pairs(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
-    """The result has a dimension too many, of the two features of a pair: `flatten(-2)` is missing."""
+    """The result has a dimension too many, of the two features of a pair. Perhaps `flatten(-2)` is missing."""
     t = angles_of(x, positions, base)
     return torch.stack(turned(*pairs_of(x.to(wide_of(x))), t.cos(), t.sin()), dim=-1).to(x.dtype)
 
 
-@rotate.mistake(breaks="Shape and dtype of x.")
+@rotate.mistake(breaks=LAYOUT)
 def needs_neighbours(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
     """An error where the features of x do not lie side by side in memory. Perhaps `view_as_complex` or `view` needs that: `contiguous()`
     or `reshape` before it.

@@ -31,29 +31,39 @@ def call_with(trial: Trial, answer: Callable[..., Any], **named: Any) -> Any:
             )
     for name, (value, needs, copy) in before.items():
         now = value.detach()
-        if needs != value.requires_grad or now.shape != copy.shape or now.dtype != copy.dtype:
+        if now.shape != copy.shape or now.dtype != copy.dtype:
             trial.fail(
-                f"The answer changed `{name}`: its shape, its dtype or its requires_grad.",
-                expected="left as it was: " + _about(copy, needs),
-                got=_about(now, value.requires_grad),
-                observed=("changed", name, "more than numbers"),
+                f"The answer changed the shape or the dtype of `{name}`.",
+                expected="left as it was: " + _about(copy),
+                got=_about(now),
+                observed=("changed", name, "shape or dtype"),
                 about="arguments",
             )
         off = ~torch.isclose(now, copy, rtol=0, atol=0, equal_nan=True)
         if bool(off.any()):
             place = tuple(int(at) for at in off.nonzero()[0])
+            more = ", and with its new numbers it requires grad" if value.requires_grad and not needs else ""
             trial.fail(
-                f"The answer changed `{name}`: {int(off.sum())} of {off.numel()} entries, first that at {list(place)}.",
+                f"The answer edited `{name}` in place: {int(off.sum())} of {off.numel()} entries, first that at "
+                f"{list(place)}{more}.",
                 expected=f"left as it was: {_number(copy[place])} there",
                 got=_number(now[place]),
                 observed=("changed", name),
                 about="arguments",
             )
+        if needs != value.requires_grad:
+            trial.fail(
+                f"The answer changed requires_grad of `{name}`: it is {value.requires_grad}, and was {needs}.",
+                expected=f"left as it was: {needs}",
+                got=f"{value.requires_grad}",
+                observed=("changed", name, "requires_grad"),
+                about="arguments",
+            )
     return result
 
 
-def _about(tensor: Tensor, needs: bool) -> str:
-    return f"shape {tuple(tensor.shape)}, {str(tensor.dtype).removeprefix('torch.')}, requires_grad {needs}"
+def _about(tensor: Tensor) -> str:
+    return f"shape {tuple(tensor.shape)}, {str(tensor.dtype).removeprefix('torch.')}"
 
 
 def _number(entry: Tensor) -> str:

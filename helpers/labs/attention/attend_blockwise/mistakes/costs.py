@@ -148,6 +148,38 @@ def _(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
 
 
 @attend_blockwise.mistake(breaks=LIMIT)
+def multiplied_and_summed(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    """A tensor of Lq * block * D numbers is made for each head: every product of two numbers stands in it before it is summed. Perhaps `*` and
+    `sum` stand where `@` does both, for the scores or for the sum.
+    """
+    wide = torch.promote_types(q.dtype, torch.float32)
+    queries = q.to(wide) / q.shape[-1] ** 0.5
+    largest = torch.full_like(queries[..., :1], -math.inf)
+    total, result = torch.zeros_like(largest), torch.zeros_like(queries)
+    for keys, values in zip(k.split(block, dim=-2), v.split(block, dim=-2), strict=True):
+        scores = queries @ keys.to(wide).transpose(-2, -1)
+        above = torch.maximum(largest, scores.amax(-1, keepdim=True))
+        weights, shrink = (scores - above).exp(), (largest - above).exp()
+        total = total * shrink + weights.sum(-1, keepdim=True)
+        result = result * shrink + (weights.unsqueeze(-1) * values.to(wide).unsqueeze(2)).sum(-2)
+        largest = above
+    return (result / total).to(q.dtype)
+
+
+@attend_blockwise.variant(multiplied_and_summed)
+def _(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    wide = torch.promote_types(q.dtype, torch.float32)
+    logs = torch.full_like(q[..., :1], -math.inf, dtype=wide)
+    result = torch.zeros_like(q, dtype=wide)
+    for keys, values in zip(k.split(block, dim=-2), v.split(block, dim=-2), strict=True):
+        scores = (q.to(wide).unsqueeze(-2) * keys.to(wide).unsqueeze(2)).sum(-1) / q.shape[-1] ** 0.5
+        more = torch.logaddexp(logs, scores.logsumexp(-1, keepdim=True))
+        result = result * (logs - more).exp() + (scores - more).exp() @ values.to(wide)
+        logs = more
+    return result.to(q.dtype)
+
+
+@attend_blockwise.mistake(breaks=LIMIT)
 def all_blocks_stacked(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
     """The results of all blocks are made one tensor, larger than q by their number. Perhaps they are stacked and put together at
     the end: add each to one running result.

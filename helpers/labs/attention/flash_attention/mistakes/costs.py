@@ -11,6 +11,7 @@ from torch import Tensor
 
 from helpers.check.spec import returned
 from helpers.labs.attention.flash_attention.exercise import (
+    ALONE,
     EDITS,
     GROWS,
     KEPT,
@@ -103,8 +104,8 @@ def _() -> Answer:
 
 @bank.mistake(breaks=NOTHING_ELSE)
 def copy_of_the_result_kept() -> Answer:
-    """The result is kept twice: a copy of it was saved. Perhaps clone() or detach().clone() stands there: save the tensor that forward
-    returns, then an edit of it is seen, too.
+    """The result is kept twice: beside what forward returns, a tensor with the same numbers. Perhaps one of the two is a clone: save the
+    tensor that forward returns, then an edit of it is seen, too.
     """
 
     def cloned(ctx: Any, q: Tensor, k: Tensor, v: Tensor, block: int, result: Tensor, *rest: Tensor) -> None:
@@ -204,8 +205,8 @@ def all_scores_in_forward() -> Answer:
 
 @bank.mistake(breaks=LIMIT)
 def all_scores_in_backward() -> Answer:
-    """backward makes the weights of all keys at once. Nothing of them was kept, but while backward runs, the whole matrix is there:
-    it goes through the blocks, as forward does.
+    """backward makes the weights of all keys at once. Nothing of them was kept, but while backward runs, the whole matrix is there.
+    Perhaps it does not go through the blocks, or takes larger ones than `block`.
     """
 
     def whole(*args: Any) -> tuple[Tensor, ...]:
@@ -225,6 +226,25 @@ def _() -> Answer:
         return torch.autograd.grad(result, leaves, args[-1])
 
     return flash(slopes=by_autograd)
+
+
+@bank.variant(all_scores_in_backward)
+def _() -> Answer:
+    return flash(slopes=lambda *args: slopes(*args[:5], 64, args[-1]))
+
+
+@bank.mistake(breaks=ALONE)
+def block_on_the_class() -> Answer:
+    """Once a call with a different block came in between, backward goes by that one's block. Perhaps block is kept on the class, or beside
+    it: ctx belongs to one call.
+    """
+    latest: list[int] = []
+
+    def on_the_class(ctx: Any, q: Tensor, k: Tensor, v: Tensor, block: int, *rest: Tensor) -> None:
+        kept(ctx, q, k, v, block, *rest)
+        latest[:] = [block]
+
+    return flash(kept=on_the_class, taken=lambda ctx: (*ctx.saved_tensors, latest[0]))
 
 
 @bank.mistake(breaks=AT_A_TIME)

@@ -46,7 +46,7 @@ def last_block_dropped() -> Answer:
 
 @bank.mistake(breaks=FORMULA[0])
 def result_not_shrunk() -> Answer:
-    """Where a later block brings a larger score, the values before it weigh too much: the running result is not multiplied by
+    """Where a later block brings a larger score, the values before it weigh too much. Perhaps the running result is not multiplied by
     exp(old largest - new largest).
     """
 
@@ -150,6 +150,47 @@ def scores_anew_not_scaled() -> Answer:
         return (q @ keys.transpose(-2, -1) - logsumexp).exp()
 
     return flash(slopes=partial(slopes, weights_of=unscaled))
+
+
+@bank.mistake(breaks=GRADIENT)
+def logsumexp_in_float32() -> Answer:
+    """With float64 the result is right, and the gradient of v in its first digits only. Perhaps what was kept for each query is float32:
+    keep it in the dtype of q.
+    """
+
+    def short(ctx: Any, q: Tensor, k: Tensor, v: Tensor, block: int, *rest: Tensor) -> None:
+        ctx.save_for_backward(q, k, v, rest[0], (rest[1] + rest[2].log()).float())
+        ctx.block = block
+
+    return flash(kept=short)
+
+
+@bank.mistake(breaks="q has the shape (B, H, Lq, D); k and v have (B, H, Lk, D)")
+def gradients_of_the_shape_of_q() -> Answer:
+    """backward raises where there are more keys than queries: sizes do not fit. Perhaps the gradients of k and v are made by
+    `zeros_like(q)`: each has the shape of what it is the gradient of.
+    """
+
+    def like_q(*args: Any) -> tuple[Tensor, ...]:
+        q, k, v = args[:3]
+        of_k, of_v = torch.zeros_like(q), torch.zeros_like(q)
+        grad_q, grad_k, grad_v = slopes(*args)
+        of_k[:], of_v[:] = grad_k, grad_v
+        return grad_q, of_k, of_v
+
+    return flash(slopes=like_q)
+
+
+@bank.variant(gradients_of_the_shape_of_q)
+def _() -> Answer:
+    def like_q(*args: Any) -> tuple[Tensor, ...]:
+        q, k, v, _, logsumexp, block, grad_out = args
+        of_v = torch.zeros_like(q)
+        for part in parts(k.shape[-2], block):
+            of_v[..., part, :] += weights_of(q, k[..., part, :], logsumexp).transpose(-2, -1) @ grad_out
+        return *slopes(*args)[:2], of_v
+
+    return flash(slopes=like_q)
 
 
 @bank.mistake(breaks=GRADIENT)

@@ -103,7 +103,9 @@ class OwnCallOnly(Steps):
 
 @kv_cache.mistake(breaks=ATTENDS)
 class NotAtItself(Steps):
-    """A position does not look at itself, and the first one has nothing to look at: NaN. The diagonal stands one place too low."""
+    """A position does not look at itself, and the first one has nothing to look at: NaN, or 0 by SDPA. Perhaps the diagonal stands one
+    place too low.
+    """
 
     def allowed(self, new: int, past: int) -> Tensor:
         return torch.ones(new, past + new, dtype=torch.bool).tril(past - 1)
@@ -113,9 +115,15 @@ class NotAtItself(Steps):
         return scores.masked_fill(~self.allowed(q.shape[2], past), float("-inf")).softmax(-1) @ self.values
 
 
+@kv_cache.variant(NotAtItself)
+class _(Steps):
+    def allowed(self, new: int, past: int) -> Tensor:
+        return torch.ones(new, past + new, dtype=torch.bool).tril(past - 1)
+
+
 @kv_cache.mistake(breaks=ATTENDS)
 class OneTooFar(Steps):
-    """Each position looks at the one after it, too: the diagonal stands one place too high."""
+    """Each position looks at the one after it, too. Perhaps the diagonal stands one place too high."""
 
     def allowed(self, new: int, past: int) -> Tensor:
         return torch.ones(new, past + new, dtype=torch.bool).tril(past + 1)

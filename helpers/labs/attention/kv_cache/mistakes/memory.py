@@ -147,6 +147,18 @@ class _(Steps):
         return torch.cat([v for _, v in self.parts], dim=2)
 
 
+@kv_cache.mistake(breaks=ONCE)
+class ValuesTakenLater(Steps):
+    """The memory of the values is not that of the start, once the first call came; that of the keys is. Perhaps it is taken in the first
+    call: both are taken in `__init__`.
+    """
+
+    def write(self, k: Tensor, v: Tensor, past: int) -> None:
+        if past == 0:
+            self.v_memory = torch.zeros_like(self.k_memory)
+        super().write(k, v, past)
+
+
 @kv_cache.mistake(breaks=VIEWS)
 class NewMemoryInACall(Steps):
     """The keys lie in a different memory after a call. Perhaps a call joins old and new in a new memory, or `keys` gives a copy:

@@ -338,7 +338,7 @@ def squeezed(*args: Any) -> Tensor:
     return attention(*args, out=lambda result, out_w, out_b: F.linear(result, out_w, out_b).squeeze())
 
 
-@multi_head.mistake(breaks=AS_TORCH)
+@multi_head.mistake(breaks="floating, in any layout")
 def only_contiguous(*args: Any) -> Tensor:
     """`view` refuses what is not contiguous, a transposed x or weight, for example. `reshape`, `flatten` or F.linear take any."""
     return attention(

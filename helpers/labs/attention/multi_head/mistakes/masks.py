@@ -29,7 +29,7 @@ def blocked_ignored(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks="True where the position of the row may not look at that of the column")
 def blocked_inverted(*args: Any) -> Tensor:
-    """Positions look at just what is blocked: True was taken for "may look". So F.scaled_dot_product_attention reads a mask;
+    """Positions look at just what is blocked. Perhaps True was taken for "may look": so F.scaled_dot_product_attention reads a mask;
     the module reads it the other way.
     """
     return attention(*args[:6], *(~blocked for blocked in args[6:] if blocked is not None))
@@ -52,7 +52,7 @@ def blocked_transposed(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=MINUS_INF)
 def always_causal(*args: Any) -> Tensor:
-    """With any `blocked` the future is blocked, and nothing else: a causal mask was made, and the one that was given not used."""
+    """With any `blocked` the future is blocked, and nothing else. Perhaps a causal mask was made, and the one that was given not used."""
     x, blocked = args[0], args[6:]
     future = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
     return attention(*args[:6], *(future for each in blocked if each is not None))
@@ -222,14 +222,27 @@ def mask_of_float32(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=MINUS_INF)
 def large_negative_number(*args: Any) -> Tensor:
-    """A blocked position is seen where the other scores are lower still: its score became a large negative number. -inf is lower
-    than all.
+    """A blocked position is seen where the other scores are lower still. Perhaps its score became a large negative number: -inf is
+    lower than all.
     """
     return attention(
         *args,
         block=lambda scores, blocked: scores.masked_fill(blocked, -6e4),
         clear=lambda weights, blocked: weights.masked_fill(blocked.all(1)[:, None], 0.0),
     )
+
+
+@multi_head.mistake(breaks=MINUS_INF)
+def large_negative_and_cleared(*args: Any) -> Tensor:
+    """Where all other scores are far below 0, a position with blocked ones looks at nothing. Perhaps a blocked score became -10,000, or
+    -1e9, which is the largest then and takes all weight, and that weight was set to 0 afterwards: -inf takes none.
+    """
+    return attention(*args, block=lambda scores, blocked: scores.masked_fill(blocked, -1e4))
+
+
+@multi_head.variant(large_negative_and_cleared)
+def _(*args: Any) -> Tensor:
+    return attention(*args, block=lambda scores, blocked: scores.masked_fill(blocked, -6e4))
 
 
 @multi_head.mistake(breaks=AS_TORCH)
@@ -283,14 +296,24 @@ def _(*args: Any) -> Tensor:
 
 @multi_head.mistake(breaks=GRADIENTS)
 def values_detached(*args: Any) -> Tensor:
-    """The values get no gradient: they were detached before they were summed."""
+    """The values get no gradient. Perhaps they were detached before they were summed."""
     return attention(*args, gather=lambda weights, v: weights @ v.detach())
 
 
 @multi_head.mistake(breaks=GRADIENTS)
+def bias_taken_by_data(*args: Any) -> Tensor:
+    """in_b gets no gradient: the biases of queries, keys and values learn nothing, and all else does. Perhaps it was read by `.data` or
+    `.detach()`.
+    """
+    return attention(
+        *args, project=lambda x, in_w, in_b, heads: F.linear(x, in_w, in_b.detach()).chunk(3, dim=-1)
+    )
+
+
+@multi_head.mistake(breaks=GRADIENTS)
 def weights_taken_by_data(*args: Any) -> Tensor:
-    """The input projection gets no gradient: its weights were read by `.data` or `.detach()`, so that only x and the output
-    projection learn.
+    """The input projection gets no gradient: only x and the output projection learn. Perhaps its weights were read by `.data` or
+    `.detach()`.
     """
     return attention(
         *args, project=lambda x, in_w, in_b, heads: F.linear(x, in_w.data, in_b.data).chunk(3, dim=-1)
