@@ -294,3 +294,33 @@ def _(answer: Any, trial: Trial) -> None:
         got=_table(got, want),
         observed=got,
     )
+
+
+@cost.property(
+    "tree, if the answer knows it: nothing on one rank, and messages for an empty vector",
+    asks=(ALONE, EMPTY),
+    once_right=True,
+)
+def _(answer: Any, trial: Trial) -> None:
+    prices = drawn(trial, 1e-6, 1e-4), drawn(trial, 1e-10, 1e-8), drawn(trial, 1e-11, 1e-9)
+    try:
+        known = answer("tree", 8, 1560, *prices)
+    except Exception:
+        return  # tree belongs to the optional exercises
+    if not isinstance(known, Real) or not near(float(known), seconds("tree", 8, 1560, *prices)):
+        return  # it knows two, and takes every other name for one of them, or for nothing
+    for world, nbytes, message in (
+        (1, 1560 * trial.random.randrange(1, 9000), "One rank has its sum already: its tree has no rounds."),
+        (8, 0, "Wrong for an empty vector. Its messages are sent all the same."),
+    ):
+        trial.given(
+            f"'tree', world = {world}, {nbytes:,} bytes, "
+            + "alpha = {:g}, beta = {:g}, gamma = {:g}".format(*prices)
+        )
+        got, want = (
+            number(answer, trial, "tree", world, nbytes, *prices),
+            seconds("tree", world, nbytes, *prices),
+        )
+        trial.true(
+            near(got, want), message, expected=in_words(want), got=in_words(got), observed=(world, got)
+        )

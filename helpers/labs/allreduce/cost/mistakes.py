@@ -225,6 +225,29 @@ def tree_adds_going_down():
     return with_tree(rounded_up, adding=2)
 
 
+@built.mistake(breaks=ALONE)
+def tree_on_one_rank():
+    """The tree is right on two ranks and more, and on one rank alone it costs something. Perhaps it has one round at the
+    least, or the digits of bin(world - 1) were counted, and 0 has one, too. log2(1) is 0: there are no rounds.
+    """
+    return with_tree(lambda world: max(1, rounded_up(world)))
+
+
+cost.variant(tree_on_one_rank)(with_tree(lambda world: len(bin(world - 1)) - 2))
+
+
+@cost.mistake(breaks=EMPTY)
+def empty_tree_is_free(
+    algorithm: str, world: int, nbytes: int, alpha: float, beta: float, gamma: float
+) -> float:
+    """The tree sends an empty vector for nothing, where naive and the ring do not. Each round has its message all the same,
+    and each message costs alpha. Perhaps there is a case for nbytes of 0.
+    """
+    if algorithm == "tree" and not nbytes:
+        return 0.0
+    return seconds(algorithm, world, nbytes, alpha, beta, gamma)
+
+
 # The wrong number of messages, bytes or additions.
 
 

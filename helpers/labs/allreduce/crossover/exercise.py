@@ -347,3 +347,28 @@ def _(answer: Any, trial: Trial) -> None:
         got=_shown(table),
         observed=len(table),
     )
+
+
+@crossover.property(
+    "crossings below one byte, and below two", asks=(WHOLE, NO_OTHER, *ENTRIES), once_right=True
+)
+def from_the_first_byte(answer: Any, trial: Trial) -> None:
+    """On a network where a byte costs as much as a message, a list that starts at 1 byte starts with the ring."""
+    for low, high in ((0.2, 0.8), (1.2, 1.8)):
+        while True:
+            alpha = float(f"{10 ** trial.random.uniform(-6, -4):.2e}")
+            prices = alpha, float(f"{alpha / trial.random.uniform(0.1, 1):.2e}"), 0.0
+            at = meeting(8, prices)
+            if low < at < high:
+                break
+        table = entries(answer, trial, 8, prices)
+        for size in (1, 2, 3, 1000):
+            times = {name: seconds(name, 8, size, *prices) for name in NAMES}
+            used, best = chosen(table, size), min(times, key=times.get)
+            trial.true(
+                used == best,
+                f"At {size} byte{'s' if size > 1 else ''} the list says {used}, and {best} is faster: the lines meet at {at:.4g} bytes.",
+                expected=f"{best}: {times[best]:.5g} s",
+                got=f"{used}: {times[used]:.5g} s. The list is {_shown(table)}",
+                observed=(size, used),
+            )

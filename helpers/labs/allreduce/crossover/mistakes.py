@@ -457,3 +457,26 @@ def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
     starts = {name: Fraction(part.messages * alpha) for name, part in parts.items()}
     slopes = {name: Fraction(part.carried * beta + part.added * gamma) for name, part in parts.items()}
     return tree_then_ring(float((starts["ring"] - starts["tree"]) / (slopes["tree"] - slopes["ring"])))
+
+
+@crossover.mistake(breaks=WHOLE)
+def first_byte_lost(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """The tree is named for all sizes where the lines meet below one byte or two. Perhaps a search begins above them, or
+    what is the fastest at 0 bytes is taken for the fastest at 1. A byte may cost as much as a message.
+    """
+    return [entry for entry in right(world, alpha, beta, gamma) if entry[0] == 0 or entry[0] > 2]
+
+
+@crossover.variant(first_byte_lost)
+def _(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    return [entry for entry in right(world, alpha, beta, gamma) if entry[0] != 1]
+
+
+@crossover.mistake(breaks=ENTRIES[1])
+def two_entries_at_1(world: int, alpha: float, beta: float, gamma: float) -> Table:
+    """Where the lines meet below one byte, two entries stand at one size: from 1 byte on the tree, and from 1 byte on the
+    ring. Perhaps the first entry is what is the fastest at 0 bytes, put at 1, and the crossing is rounded up. At 1 byte the
+    ring is the fastest.
+    """
+    (_, first), *others = right(world, alpha, beta, gamma)
+    return [(1, first), *others]

@@ -366,3 +366,78 @@ def fast(answer: Any, trial: Trial) -> None:
             got=pair_in_words(*got),
             observed=[alpha, *got],
         )
+
+
+@fit_alpha_beta.property(
+    "rows of world 1 among noisy rows: all before and after them count", asks=(ALONE, BEST), once_right=True
+)
+def among(answer: Any, trial: Trial) -> None:
+    """The rows before the first of them, by themselves, give a different pair."""
+    while True:
+        alpha, beta, rows = noisy(trial)
+        want = solved(rows, weighted(1.0))
+        if far(solved(rows[:5], weighted(1.0)), want) and far(solved(rows[12:], weighted(1.0)), want):
+            break
+    rows[12:12] = [("naive", 1, SIZES[0], 1e-6)]
+    rows[5:5] = [("ring", 1, SIZES[1], 2e-6)]
+    trial.given(
+        f"{len(rows)} rows: {NOISY}, {pair_in_words(alpha, beta)}; two of world 1 among them, of a microsecond or two"
+    )
+    got = fitted(answer, trial, rows)
+    trial.true(
+        all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
+        f"The pair is not the one that fits all rows best that sent something: {_off(got, want, ALLOWED)}.",
+        expected=pair_in_words(*want),
+        got=pair_in_words(*got),
+        observed=list(got),
+    )
+
+
+@fit_alpha_beta.property("rows of no bytes, and of one, count as others do", asks=BEST, once_right=True)
+def short(answer: Any, trial: Trial) -> None:
+    """Those of no bytes are all too long, those of one byte too short: without either, or both, alpha is a different one."""
+    alpha, beta = a_link(trial)
+    rows = [
+        (name, world, size, seconds(name, world, size, alpha, beta) * {0: 1.4, 1: 0.95}.get(size, 1.0))
+        for name in ("naive", "ring")
+        for world in (2, 5)
+        for size in (0, 1, SIZES[0], SIZES[-1])
+    ]
+    trial.random.shuffle(rows)
+    trial.given(
+        f"{len(rows)} rows: naive and ring, world 2 and 5, 4 KB and 64 MB without noise, 0 bytes 40 % too long, "
+        f"1 byte 5 % too short, {pair_in_words(alpha, beta)}"
+    )
+    want, got = solved(rows, weighted(1.0)), fitted(answer, trial, rows)
+    trial.true(
+        all(close(have, need, ALLOWED) for have, need in zip(got, want, strict=True)),
+        f"The pair is not the one that fits all rows best, as shares: {_off(got, want, ALLOWED)}.",
+        expected=pair_in_words(*want),
+        got=pair_in_words(*got),
+        observed=list(got),
+    )
+
+
+@fit_alpha_beta.property(
+    "long vectors on a slow wire, where a message is a ten-millionth of a row", asks=NETWORKS, once_right=True
+)
+def long(answer: Any, trial: Trial) -> None:
+    """Two columns of float64 have digits for it, and those of float32 have not."""
+    alpha, beta = 2e-6, 1e-7
+    rows = [
+        (name, world, size, seconds(name, world, size, alpha, beta))
+        for name in ("ring", "naive")
+        for world in (3, 7)
+        for size in (1 << 30, 1 << 32, 1 << 34)
+    ]
+    trial.given(
+        f"{len(rows)} rows without noise: ring and naive, world 3 and 7, 1 GB to 16 GB, {pair_in_words(alpha, beta)}"
+    )
+    got = fitted(answer, trial, rows)
+    trial.true(
+        close(got[0], alpha, 0.01) and close(got[1], beta, 0.01),
+        f"The rows follow the model exactly, and {_off(got, (alpha, beta))}.",
+        expected=pair_in_words(alpha, beta),
+        got=pair_in_words(*got),
+        observed="alpha" if close(got[1], beta, 0.01) else "beta",
+    )

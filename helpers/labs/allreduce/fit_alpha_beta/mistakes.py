@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 import numpy as np
 
@@ -515,3 +516,45 @@ def _(rows: list[Row]) -> Pair:
     for row in sent(rows):
         by_case[row[:3]] = min(row[3], by_case.get(row[:3], row[3]))
     return solved([(*key, least) for key, least in by_case.items()], RELATIVE)
+
+
+@fit_alpha_beta.mistake(breaks=ALONE)
+def ends_at_world_1(rows: list[Row]) -> Pair:
+    """With a row of world 1 among noisy ones the pair is that of some of the rows. Perhaps a loop ends there, `break` for
+    `continue`. Such a row is passed over, and all that come after it count.
+    """
+    return solved(list(takewhile(lambda row: row[1] > 1, rows)), RELATIVE)
+
+
+@fit_alpha_beta.mistake(breaks=BEST)
+def short_rows_left_out(rows: list[Row]) -> Pair:
+    """Rows of no bytes, or of one, do not count. Perhaps they are left out with those of world 1, by `if nbytes` or an index
+    that is one off. An empty vector sends its messages, too, and tells alpha best.
+    """
+    return solved([row for row in sent(rows) if row[2] > 1], RELATIVE)
+
+
+fit_alpha_beta.variant(short_rows_left_out)(
+    lambda rows: solved([row for row in sent(rows) if row[2]], RELATIVE)
+)
+fit_alpha_beta.variant(short_rows_left_out)(
+    lambda rows: solved([row for row in sent(rows) if row[2] != 1], RELATIVE)
+)
+
+
+@fit_alpha_beta.mistake(breaks=NETWORKS)
+def in_float32(rows: list[Row]) -> Pair:
+    """Right on common networks, and where long vectors are sent on a slow wire alpha is lost. Perhaps the rows are float32,
+    as torch makes of Python's floats: it has seven digits, and alpha stands behind them. float64 has sixteen.
+    """
+    rows = sent(rows)
+    times = np.array([row[3] for row in rows], dtype=np.float32)
+    paid = np.array([counts(*row[:3]) for row in rows], dtype=np.float32) / times[:, None]
+    size = np.linalg.norm(paid, axis=0)
+    alpha, beta = np.linalg.lstsq(paid / size, np.ones(len(rows), dtype=np.float32), rcond=None)[0] / size
+    return float(alpha), float(beta)
+
+
+@fit_alpha_beta.variant(in_float32)
+def _(rows: list[Row]) -> Pair:
+    return solved([(*row[:3], float(np.float32(row[3]))) for row in sent(rows)], RELATIVE)

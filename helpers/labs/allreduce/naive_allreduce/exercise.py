@@ -66,3 +66,4 @@ def bytes_by_rank(answer: Answer, trial: Trial) -> None:
 contract.rest(naive_allreduce, TASK)
 contract.same_bits(naive_allreduce, TASK)
 contract.on_gloo(naive_allreduce, TASK)
+contract.no_message_to_itself(naive_allreduce, TASK)

@@ -70,3 +70,4 @@ def others_mean_nothing(answer: Answer, trial: Trial) -> None:
 
 contract.rest(ring_all_gather, TASK, ring_traffic.within_bytes(phases=1))
 contract.on_gloo(ring_all_gather, TASK)
+contract.no_message_to_itself(ring_all_gather, TASK)

@@ -306,6 +306,21 @@ def on_gloo(exercise: Exercise, task: AllReduce) -> None:
         )
 
 
+def no_message_to_itself(exercise: Exercise, task: AllReduce) -> None:
+    @exercise.property("one rank alone sends nothing, to itself either", asks=ANY_WORLD, once_right=True)
+    def alone(answer: Answer, trial: Trial) -> None:
+        trial.given(f"1 rank, x of 2 numbers (float32){task.said}")
+        run = moved(trial, answer, task, 1, (2,))
+        kinds = sorted({event.kind for event in run.log} & {"send", "isend", "recv", "irecv"})
+        trial.true(
+            not kinds,
+            f"On one rank the answer calls {' and '.join(kinds)}: there is nobody but itself, and gloo refuses a message to "
+            "oneself.",
+            expected="no message",
+            observed="to itself",
+        )
+
+
 def rest(
     exercise: Exercise,
     task: AllReduce,

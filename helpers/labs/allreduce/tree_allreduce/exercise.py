@@ -97,3 +97,4 @@ def rounds_of_a_tree(world: int) -> int:
 contract.rest(tree_allreduce, TASK)
 contract.same_bits(tree_allreduce, TASK)
 contract.on_gloo(tree_allreduce, TASK)
+contract.no_message_to_itself(tree_allreduce, TASK)

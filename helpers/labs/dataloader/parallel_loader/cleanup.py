@@ -12,7 +12,7 @@ from typing import Any
 
 from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.loaders import Steps
-from helpers.labs.dataloader.shared.processes import Stuck
+from helpers.labs.dataloader.shared.processes import PATIENCE, Stuck
 from helpers.labs.dataloader.shared.properties.order import gated
 from helpers.labs.dataloader.shared.run import Loading, Samples
 
@@ -24,6 +24,7 @@ BUSY = "leaving does not wait for a worker in the middle of a long sample"
 THINGS = "threads, open files and semaphores are as many as before"
 PROGRAM = "a program that ends in the middle of an epoch ends, and leaves no process"
 
+LONG = "x" * 300_000  # the indices of a batch: more than a pipe holds
 LEAVES = 4.0  # s that leaving may take: a second or so, on a busy machine
 
 
@@ -220,7 +221,7 @@ def busy(answer: Any, trial: Trial) -> None:
         "12 batches, four workers; break after batch 0, while the other three are in samples that take half a minute; the "
         "indices of a task after them are a text of 300 kB, more than a pipe holds"
     )
-    batches = [["x" * 300_000] if k == 5 else [k] for k in range(12)]
+    batches = [[LONG] if k == 5 else [k] for k in range(12)]
     try:
         _leave_busy(
             answer, trial, message, batches, "After break, with a long task in the queue", "long task", 4
@@ -229,6 +230,9 @@ def busy(answer: Any, trial: Trial) -> None:
         message = "12 batches, four workers; break after batch 0, while the other three are in samples that take half a minute"
         batches = [[k] for k in range(12)]
         _leave_busy(answer, trial, message, batches, "After break, with three busy workers", "three busy", 4)
+    message = "14 batches, seven workers; break after batch 0, while the other six are in samples that take half a minute"
+    batches = [[k] for k in range(14)]
+    _leave_busy(answer, trial, message, batches, "After break, with six busy workers", "six busy", 7)
 
 
 def _leave_busy(
@@ -256,7 +260,7 @@ def _leave_busy(
             + " in the middle of a sample.",
             expected="a second or so for all workers together, then they are killed",
             got=f"{taken:.1f} seconds",
-            observed=("slow", "three busy" if workers == 4 else ""),
+            observed=("slow", {2: "", 4: "three busy", 7: "six busy"}[workers]),
         )
 
 
@@ -301,22 +305,19 @@ def things(answer: Any, trial: Trial) -> None:
 
 
 def program(answer: Any, trial: Trial) -> None:
-    message = "a program that starts a loader with one worker, takes one batch and ends"
     if "fork" not in multiprocessing.get_all_start_methods():
         return
+    message = "a program that starts a loader with one worker, takes one batch and ends"
     with Loading(trial, answer, message, [[k] for k in range(8)], num_workers=1) as loading:
-        child = multiprocessing.get_context("fork").Process(target=_short_program, args=(loading,))
-        child.start()
-        try:
-            with loading.started.watched():
-                child.join()
-        except Stuck:
-            trial.fail(
-                "The program does not end: it waits for the workers, which wait for the program.",
-                expected="daemon processes, which end with the program",
-                got="the program, when it has come to its end, and its worker: both are still running",
-                observed=("program", "hangs"),
-            )
+        _see_its_end(
+            trial,
+            loading,
+            _short_program,
+            "The program does not end: it waits for the workers, which wait for the program.",
+            expected="daemon processes, which end with the program",
+            got="the program, when it has come to its end, and its worker: both are still running",
+            observed=("program", "hangs"),
+        )
         left = loading.started.left()
         trial.true(
             not left and ["took", 0] in loading.log.events(),
@@ -324,6 +325,40 @@ def program(answer: Any, trial: Trial) -> None:
             expected="no process",
             observed=("program", left),
         )
+    message = (
+        "a program that starts a loader with two workers, leaves it by break after one batch, and ends; worker 1 was in a sample "
+        "that takes half a minute, and the indices of its next task are a text of 300 kB, more than a pipe holds"
+    )
+    batches = [[LONG] if k == 3 else [k] for k in range(8)]
+    with Loading(trial, answer, message, batches, acts={1: _endless}) as loading:
+        _see_its_end(
+            trial,
+            loading,
+            _left_program,
+            "A program that has left its loader by break does not end: something waits for a task to be read, and its worker is gone.",
+            expected="a program that ends",
+            got="the program, when it has come to its end, goes on running",
+            observed=("program", "hangs", "long task"),
+            patience=3 * PATIENCE,  # the program itself gives up after one
+        )
+
+
+def _see_its_end(
+    trial: Trial,
+    loading: Loading,
+    run: Callable[[Loading], None],
+    words: str,
+    patience: int = PATIENCE,
+    **how: Any,
+) -> None:
+    """Runs a program of its own, and looks whether it ends."""
+    child = multiprocessing.get_context("fork").Process(target=run, args=(loading,))
+    child.start()
+    try:
+        with loading.started.watched(patience):
+            child.join()
+    except Stuck:
+        trial.fail(words, **how)
 
 
 def _short_program(loading: Loading) -> None:
@@ -331,6 +366,16 @@ def _short_program(loading: Loading) -> None:
     next(loading.iterator)
     loading.log.note("took", 0)
     _kept.append(loading)
+
+
+def _left_program(loading: Loading) -> None:
+    try:
+        loading.start()
+        loading.next()
+        loading.until("endless", 1)
+        loading.leave()
+    except (Exception, Stuck):  # it sends without a thread, so it waits here for the worker
+        pass
 
 
 _kept: list[Loading] = []  # as a global of a program: its end is not the end of the iterator

@@ -53,7 +53,10 @@ add_steps(
         "a second or so, for all workers together.",
         cleanup.THINGS: "Threads, open files and semaphores are then as many as before: queues are closed or dropped, and "
         "nothing keeps them alive.",
-        cleanup.PROGRAM: "The workers are daemons, so that a program can end in the middle of an epoch.",
+        cleanup.PROGRAM: (
+            "The workers are daemons, so that a program can end in the middle of an epoch.",
+            "A worker in the middle of a long sample is not waited for, nor is what stands in its queue",
+        ),
     },
     still=(
         "raising_loader, which leaves nothing behind; all of its docstring still holds.",

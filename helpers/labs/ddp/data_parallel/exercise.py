@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -73,18 +73,33 @@ def _row_in(x: Tensor, row: Tensor) -> int:
 
 @data_parallel.property("gradients of the pieces reach x", asks="Gradients of the pieces reach x.")
 def gradient_of_x(answer: Answer, trial: Trial) -> None:
-    x = drawn(trial, 7, 4).requires_grad_()
-    trial.given("scatter(x, 3), x of shape (7, 4), requires_grad=True; random numbers come in at each piece")
-    got = listed(trial, answer[0](x, 3), "scatter")
-    upstream = [drawn(trial, *piece.shape) for piece in got]
-    trial.true(
-        all(piece.requires_grad for piece in got),
-        "The pieces do not require grad, although x does: they are cut off from its graph.",
-        observed="cut off",
-    )
-    torch.autograd.backward(got, upstream)
-    trial.true(x.grad is not None, "x gets no gradient.", expected="a gradient", got="None", observed="None")
-    trial.equal(x.grad, torch.cat(upstream), "The gradient of x", observed="value")
+    for x, kind in (
+        (drawn(trial, 7, 4).requires_grad_(), ""),
+        (nn.Parameter(drawn(trial, 7, 4)), " a Parameter"),
+    ):
+        trial.given(
+            f"scatter(x, 3), x{kind} of shape (7, 4), requires_grad=True; random numbers come in at each piece"
+        )
+        got = listed(trial, answer[0](x, 3), "scatter")
+        upstream = [drawn(trial, *piece.shape) for piece in got]
+        trial.true(
+            all(piece.requires_grad for piece in got),
+            "The pieces do not require grad, although x does: they are cut off from its graph.",
+            observed="cut off",
+        )
+        rows = sum(len(piece) for piece in got)
+        trial.true(
+            not kind or rows == len(x),
+            "A Parameter is not cut as a tensor is, and it is a tensor, too.",
+            expected=f"{len(x)} rows in all pieces together",
+            got=f"{rows} rows",
+            observed=("rows", kind),
+        )
+        torch.autograd.backward(got, upstream)
+        trial.true(
+            x.grad is not None, "x gets no gradient.", expected="a gradient", got="None", observed="None"
+        )
+        trial.equal(x.grad, torch.cat(upstream), "The gradient of x", observed="value")
 
 
 @data_parallel.property(

@@ -75,11 +75,14 @@ class Inner(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         self.crowd.seen.append(("inner", self, len(x)))
-        return x @ self.weight.T
+        y = x @ self.weight.T
+        return y if self.bias is None else y + self.bias
 
 
 class Net(nn.Module):
-    """Sub-modules, one of them under two names; a parameter of its own; buffers that are read and written; a mode."""
+    """Sub-modules, one of them under two names, one that is None, an empty list; a parameter of its own; buffers that are read
+    and written, one that is None; a mode.
+    """
 
     def __init__(self, trial: Trial) -> None:
         super().__init__()
@@ -89,13 +92,20 @@ class Net(nn.Module):
         self.out = nn.Parameter(drawn(trial, 3, 5))
         self.register_buffer("shift", drawn(trial, 3))
         self.register_buffer("total", torch.zeros((), dtype=torch.float64))
+        self.register_buffer("scale", None)
+        self.register_module("norm", None)
+        self.more = nn.ModuleList()
 
     def forward(self, x: Tensor, factor: float = 1.0, mask: Tensor | None = None) -> Tensor:
         self.crowd.seen.append(("net", self, len(x)))
+        self.crowd.seen.extend(("part", module, len(x)) for module in self.modules())
         self.calls += 1
         with torch.no_grad(), self.crowd.one_at_a_time:
             self.total.add_(x.sum())
-        return self._computed(x, self.inner(x), factor, mask)
+        hidden = self.inner(x if self.norm is None else self.norm(x))
+        for layer in self.more:
+            hidden = layer(hidden)
+        return self._computed(x, hidden if self.scale is None else hidden * self.scale, factor, mask)
 
     def _computed(self, x: Tensor, hidden: Tensor, factor: float, mask: Tensor | None) -> Tensor:
         y = (hidden.tanh() + x.sum(1, keepdim=True)) @ self.out.T * factor + self.shift

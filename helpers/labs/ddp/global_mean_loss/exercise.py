@@ -268,6 +268,27 @@ def in_groups(answer: Answer, trial: Trial) -> None:
 
 
 @global_mean_loss.property(
+    "the gradients of a float64 loss are right to the digits of float64",
+    once_right=True,
+    asks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples.",
+)
+def digits(answer: Answer, trial: Trial) -> None:
+    counts = (2, 5, 3, 1)  # 4 / 11 is no number of float32
+    batch, found = run_on(answer, trial, counts)
+    grads = torch.tensor([each.grad for each in found], dtype=torch.float64)
+    want, _ = batch.joined(range(len(counts)))
+    off = float((grads.mean(0) - want).norm() / want.norm())
+    trial.true(
+        off <= 1e-10,
+        "The gradients' mean is that of the joined batch to some seven digits only, and loss_sum is float64. Perhaps the "
+        "factor is a tensor of float32.",
+        expected="not more than 1e-10 of it away",
+        got=f"{off:.0e} of it away",
+        observed="digits",
+    )
+
+
+@global_mean_loss.property(
     "and two batches on three processes over gloo, the same",
     once_right=True,
     asks="A loss whose gradients, averaged over the ranks as DDP does, are those of the mean over all samples.",

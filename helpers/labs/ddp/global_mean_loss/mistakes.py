@@ -467,3 +467,20 @@ def value_is_the_sum(loss_sum: Tensor, count: int, group: Any = None) -> Any:
     result = loss_sum * 1
     result.register_hook(lambda grad: grad * factor)
     return result
+
+
+@global_mean_loss.mistake(breaks=FIRST)
+def factor_in_float32(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    """The result of a float64 loss has the digits of float32. Perhaps world is divided by a tensor of whole numbers: torch
+    makes a float32 of it, whatever it is multiplied with later. `total.item()` is a number of Python's, which loses nothing.
+    """
+    total = torch.tensor(count)
+    dist.all_reduce(total, group=group)
+    return loss_sum * (size_of(group) / total)
+
+
+@global_mean_loss.variant(factor_in_float32)
+def _(loss_sum: Tensor, count: int, group: Any = None) -> Any:
+    total = torch.tensor(float(count))
+    dist.all_reduce(total, group=group)
+    return loss_sum * torch.tensor(float(size_of(group))) * total.reciprocal()

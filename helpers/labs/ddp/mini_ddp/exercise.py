@@ -16,6 +16,7 @@ from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.ddp.mini_ddp.buckets import kind_of_messages, launches
 from helpers.labs.ddp.shared.models import (
+    SIX,
     UNIT,
     Inputs,
     Kinds,
@@ -32,6 +33,12 @@ from helpers.ranks.in_threads import Event, note
 
 SIZES = (3, 5, 2)  # numbers in each weight
 TWO = 5 * UNIT  # bucket_bytes for two buckets of these sizes
+SHARED = (
+    2,
+    3,
+    4,
+    1,
+)  # with SIX there are two weights or more in a bucket, also if it is closed before it would hold more
 
 mini_ddp = Exercise(
     "07.mini_ddp",
@@ -210,13 +217,13 @@ def first_of(several: Any) -> Any:
     asks="When `backward()` returns, each `param.grad` is the mean over the ranks",
 )
 def mean(answer: type, trial: Trial) -> None:
-    for delivery in ("late", "early"):
-        trial.given(f"3 ranks with a batch of 4 each, weights of {SIZES} numbers, bucket_bytes={TWO}")
-        inputs = Inputs(trial, SIZES)
+    for sizes, size, delivery in ((SIZES, TWO, "late"), (SIZES, TWO, "early"), (SHARED, SIX, "early")):
+        trial.given(f"3 ranks with a batch of 4 each, weights of {sizes} numbers, bucket_bytes={size}")
+        inputs = Inputs(trial, sizes)
 
-        def step(answer: type, inputs: Inputs = inputs) -> list[Tensor | None]:
+        def step(answer: type, inputs: Inputs = inputs, size: int = size) -> list[Tensor | None]:
             module = inputs.module()
-            inputs.backward(answer(module, TWO), 0)
+            inputs.backward(answer(module, size), 0)
             return gradients(module)
 
         run = on_each(trial, answer, step, ranks=3, delivery=delivery)

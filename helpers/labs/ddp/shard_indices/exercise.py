@@ -276,6 +276,30 @@ def own_work(answer: Answer, trial: Trial) -> None:
 
 
 @shard_indices.property(
+    "a million samples are dealt, too: the order is begun again as often as needed, and not once for each sample",
+    once_right=True,
+    asks=(
+        "All ranks get equally many samples.",
+        "The samples of `rank` in this epoch, as torch's DistributedSampler deals them, without calling it.",
+    ),
+)
+def million(answer: Answer, trial: Trial) -> None:
+    n, world = 1_000_000, 3
+    trial.given(f"shard_indices({n:_}, 2, {world}, 0, shuffle=False, drop_last=False)")
+    try:
+        got = answer(n, world - 1, world, 0, shuffle=False, drop_last=False)
+    except MemoryError:
+        trial.fail(
+            "The answer asked for more memory than there is. An order of a million samples is a list of 8 MB.",
+            expected="the order once, and a part of it again",
+            got="MemoryError",
+            observed="MemoryError",
+        )
+    want = [*range(world - 1, n, world), 1]  # two places are left at the end: samples 0 and 1 once more
+    trial.true(got == want, "The samples of rank 2 are not every third one.", observed="value")
+
+
+@shard_indices.property(
     "and equal to torch's DistributedSampler for sixty more draws of all arguments",
     once_right=True,
     asks=(

@@ -492,3 +492,22 @@ def always_shuffled(
     shuffle is not looked at.
     """
     return fitted(permutation(n, seed + epoch), world, drop_last)[rank::world]
+
+
+@shard_indices.mistake(breaks="the order is repeated from its start, as often as needed")
+def repeated_for_each_sample(
+    n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0
+) -> Any:
+    """The order is laid out far more often than needed, as many times as there are samples, say, and cut then. With a million
+    samples no machine has the memory for that; `ceil(total / n)` times are enough.
+    """
+    order = order_of(n, epoch, shuffle, seed)
+    total = (n // world if drop_last else math.ceil(n / world)) * world
+    return (order * total)[rank:total:world]
+
+
+@shard_indices.variant(repeated_for_each_sample)
+def _(n: int, rank: int, world: int, epoch: int, *, shuffle: bool, drop_last: bool, seed: int = 0) -> Any:
+    order = order_of(n, epoch, shuffle, seed)
+    total = (n // world if drop_last else math.ceil(n / world)) * world
+    return (order * (total * n))[rank:total:world]

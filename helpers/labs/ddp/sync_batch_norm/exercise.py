@@ -225,6 +225,25 @@ def in_groups(answer: Answer, trial: Trial) -> None:
 
 
 @sync_batch_norm.property(
+    "one channel is a channel, too",
+    once_right=True,
+    asks=(
+        "Batch normalisation of training, over the joined batch of all ranks of the group.",
+        "mean and var, (C,), are those of the joined batch, as running_mean and running_var take them: var is divided by count - 1.",
+        "The gradient of x is that of the joined batch.",
+    ),
+)
+def one_channel(answer: Answer, trial: Trial) -> None:
+    for rest in ((), (2, 3)):
+        joined = Joined(trial, (2, 1, 3), rest, channels=1)
+        seen = on_shards(answer, trial, joined)
+        compare(trial, joined, seen, "y", "y", joined.y)
+        compare(trial, joined, seen, "mean", "mean", [joined.mean] * 3)
+        compare(trial, joined, seen, "var", "var", [joined.var] * 3)
+        compare(trial, joined, seen, "The gradient of x", "grad_x", joined.grad_x)
+
+
+@sync_batch_norm.property(
     "and three processes over gloo, the same",
     once_right=True,
     asks="Batch normalisation of training, over the joined batch of all ranks of the group.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -53,7 +54,16 @@ class Outcome:
     """One call of train on all ranks. places, weights, files by rank; killed: whether it was."""
 
     def __init__(
-        self, answer: Train, trial: Trial, path: Path, seed: int, epochs: int, slow: bool = False, **kill: int
+        self,
+        answer: Train,
+        trial: Trial,
+        path: Path,
+        seed: int,
+        epochs: int,
+        *,
+        slow: bool = False,
+        own_disk: bool = False,
+        **kill: int,
     ) -> None:
         jobs: dict[int, WatchedJob] = {}
         self.files: dict[int, bytes] = {}
@@ -65,7 +75,7 @@ class Outcome:
             self.files[rank] = path.read_bytes() if path.exists() else b""
 
         self.killed = False
-        with watched(path, kill.get("rename"), slow) as self.watch:
+        with watched(path, kill.get("rename"), slow, own_disk) as self.watch:
             self.watch.steps = lambda: len(jobs[0].places) if 0 in jobs else 0
             try:
                 on_each(trial, answer, on_rank, ranks=RANKS)
@@ -161,7 +171,7 @@ def _drawn_since(state: list[int], now: list[int]) -> bool:
     asks=(
         "Trains the job up to this number of epochs, and saves to ckpt after each of them.",
         "An epoch is `job.sampler.set_epoch(epoch)`, then `job.step(x, y)` for each batch of job.loader.",
-        "which is a different one on each rank.",
+        "state of the torch generator of *each rank* (dropout), which is a different one on each rank.",
     ),
 )
 def plain(answer: Train, trial: Trial) -> None:
@@ -183,6 +193,14 @@ def plain(answer: Train, trial: Trial) -> None:
             "train left no file at ckpt.",
             expected="a file after every epoch",
             observed="no file",
+        )
+        alike = [rank for rank, states in enumerate(outcome.generators()) if states[0] == states[STEPS]]
+        trial.true(
+            not alike,
+            f"On rank {alike[0] if alike else 0} the generator is in the same state where epoch 0 and where epoch 1 begins, so every "
+            "epoch draws the same dropout masks.",
+            expected="a different state in each epoch",
+            observed="same masks in each epoch",
         )
 
 
@@ -359,6 +377,40 @@ def complete(answer: Train, trial: Trial) -> None:
             expected="no step and no new file: train only loads",
             got="no step, and a new file at ckpt",
             observed="written again",
+        )
+
+
+@train.property(
+    "ckpt may lie on a different disk than the folder for temporary files",
+    once_right=True,
+    asks="The file at ckpt is whole at every moment: the older one until the new one takes its place.",
+)
+def own_disk(answer: Train, trial: Trial) -> None:
+    seed = some_seed(trial)
+    trial.given("train(ckpt, job, 1), then train(ckpt, job, 2); ckpt's folder is on a disk of its own")
+    with a_path() as path:
+        try:
+            Outcome(answer, trial, path, seed, 1, own_disk=True)
+            os.link(path, witness := path.parent.parent / "witness")
+            before = witness.read_bytes()
+            Outcome(answer, trial, path, seed, 2, own_disk=True)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            trial.fail(
+                "The new file lies on a different disk than ckpt, so that it cannot take its place by a new name: os.replace raises "
+                f"OSError: {error.strerror}. Perhaps it is in the folder for temporary files.",
+                expected="a new file beside ckpt, in the same folder",
+                got=f"OSError: {error.strerror}",
+                observed="another disk",
+            )
+        trial.true(
+            witness.read_bytes() == before,
+            "The file at ckpt is written in place, since the new one lies on a different disk: shutil.move copies it then. A kill on "
+            "the way leaves half a file.",
+            expected="a new file beside ckpt, in the same folder",
+            got="a copy, written over the older file",
+            observed="copied",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
@@ -108,12 +109,14 @@ class Watch:
 
     writers: the rank of each file that was opened in the folder of path, to be written.
     kill_at: the rename, counted from 0, before which the process is killed. slow: the other ranks go as far as they
-    can before a new file takes its place. faults: what must not be done to it.
+    can before a new file takes its place. own_disk: path and what lies in the folder above its own are on a disk of their own,
+    so that a file from elsewhere cannot be renamed to path. faults: what must not be done to it.
     """
 
     path: Path
     kill_at: int | None = None
     slow: bool = False
+    own_disk: bool = False
     steps: Callable[[], int] = lambda: 0
     renames: list[int] = field(default_factory=list)
     done: list[int] = field(default_factory=list)
@@ -121,6 +124,13 @@ class Watch:
     faults: list[str] = field(default_factory=list)
 
     def saw(self, event: str, args: tuple[Any, ...]) -> None:
+        if (
+            event == "os.rename"
+            and self.is_path(args[1])
+            and self.own_disk
+            and not self.is_on_its_disk(args[0])
+        ):
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), args[0], None, args[1])
         if event == "os.rename" and self.is_path(args[1]):
             self.renames.append(dist.get_rank())
             self.done.append(self.steps())
@@ -146,6 +156,9 @@ class Watch:
             os.path.realpath(os.fsdecode(name))
         ) == str(self.path.parent)
 
+    def is_on_its_disk(self, name: Any) -> bool:
+        return self.path.parent.parent in Path(os.path.realpath(os.fsdecode(name))).parents
+
     def is_path(self, name: Any) -> bool:
         return isinstance(name, str | bytes | os.PathLike) and os.path.realpath(os.fsdecode(name)) == str(
             self.path
@@ -157,12 +170,14 @@ _installed: list[bool] = []
 
 
 @contextmanager
-def watched(path: Path, kill_at: int | None = None, slow: bool = False) -> Iterator[Watch]:
+def watched(
+    path: Path, kill_at: int | None = None, slow: bool = False, own_disk: bool = False
+) -> Iterator[Watch]:
     """Watches a file. Python keeps an audit hook for ever, so there is one for all, which asks who is watching."""
     if not _installed:
         _installed.append(True)
         sys.addaudithook(lambda event, args: _watches[-1].saw(event, args) if _watches else None)
-    _watches.append(Watch(path, kill_at, slow))
+    _watches.append(Watch(path, kill_at, slow, own_disk))
     try:
         yield _watches[-1]
     finally:

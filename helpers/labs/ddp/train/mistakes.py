@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -360,3 +361,39 @@ class SavesWhenDone(Trainer):
     def __call__(self, ckpt: Path, job: Job, epochs: int) -> None:
         super().__call__(ckpt, job, epochs)
         self.save(Path(ckpt), job, epochs - 1)
+
+
+@trainers.mistake(
+    breaks="with the same weights, momentum, samples and state of the torch generator of *each rank* (dropout)"
+)
+class SeededAlikeInEachEpoch(Trainer):
+    """Every epoch draws the same dropout masks. Perhaps a rank's generator is seeded where an epoch begins, by the rank alone:
+    a restart then needs no state, and the dropout is that of one epoch for ever. Save the states, or put the epoch in the seed.
+    """
+
+    def run_epoch(self, job: Job, epoch: int) -> None:
+        torch.manual_seed(dist.get_rank())
+        super().run_epoch(job, epoch)
+
+
+@trainers.mistake(
+    breaks="The file at ckpt is whole at every moment: the older one until the new one takes its place."
+)
+class WrittenOnADifferentDisk(Trainer):
+    """Right where ckpt and the folder for temporary files are on one disk. On a cluster they are not: os.replace raises there,
+    and shutil.move copies the file to its place bit by bit. Write the new file beside ckpt, in the same folder.
+    """
+
+    def write(self, state: dict[str, Any], ckpt: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            torch.save(state, new := Path(folder) / ckpt.name)
+            self.put(new, ckpt)
+
+    def put(self, new: Path, ckpt: Path) -> None:
+        os.replace(new, ckpt)
+
+
+@trainers.variant(WrittenOnADifferentDisk)
+class _(WrittenOnADifferentDisk):
+    def put(self, new: Path, ckpt: Path) -> None:
+        shutil.move(new, ckpt)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -405,6 +409,85 @@ def backward_in_eval(answer: type, trial: Trial) -> None:
 
     run = on_each(trial, answer, step, ranks=3)
     inputs.same(trial, run.results, 0, when="After a backward in eval()", none_is_zero=True)
+
+
+@unused_parameters.property(
+    "weights that are zero have gradients as others have",
+    once_right=True,
+    asks="After backward each `param.grad` is the mean over ALL ranks, also where this rank did not use it",
+)
+def zeros(answer: type, trial: Trial) -> None:
+    trial.given(
+        "weights of (3, 5, 2, 6) numbers, each a bucket of its own; rank 1 does not use weight 2; weights 1 and 2 start with zeros, "
+        "as biases do"
+    )
+    inputs = Inputs(trial, (3, 5, 2, 6), **taking((0, 1, 2, 3), (0, 1, 3), (0, 1, 2, 3)))
+    for own_starts in inputs.starts:
+        own_starts[1].zero_()
+        own_starts[2].zero_()
+    one_backward(answer, trial, inputs, 1)
+
+
+class TooMuch(BaseException):
+    """Ends a rank that has run more lines of Python than it may."""
+
+
+@contextmanager
+def at_most(lines: int) -> Iterator[None]:
+    """Raises TooMuch in the block when this thread has run so many lines of the functions that are called there."""
+    ran, before = 0, sys.gettrace()
+
+    def count(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal ran
+        ran += 1
+        if ran > lines:
+            raise TooMuch
+        return count
+
+    sys.settrace(count)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+DEEP = 30
+LINES = 300_000  # right answers run some thousands
+
+
+@unused_parameters.property(
+    "in a deep module, too: the work of a step grows with the layers, not with the paths through them",
+    once_right=True,
+    asks=(
+        "MiniDDP for modules of which a rank uses a part (one parameter or more), a different one in each step.",
+    ),
+)
+def deep(answer: type, trial: Trial) -> None:
+    trial.given(
+        f"a chain of {DEEP} weights of 1 number, each with a way around it, as in a residual network; 2 ranks, of which rank 1 does "
+        "not use weight 3"
+    )
+    orders = tuple(range(DEEP)), tuple(i for i in range(DEEP) if i != 3)
+    inputs = Inputs(trial, (1,) * DEEP, ranks=2, how=lambda rank, step: {"order": orders[rank]})
+
+    def step(answer: type) -> list[Tensor | None]:
+        module = inputs.module()
+        ddp = answer(module, 8 * UNIT)
+        with at_most(LINES):
+            inputs.backward(ddp, 0)
+        return gradients(module)
+
+    try:
+        run = on_each(trial, answer, step, ranks=2)
+    except TooMuch:
+        trial.fail(
+            f"A forward and a backward ran more than {LINES:,} lines of Python. Through {DEEP} layers lead 2 ** {DEEP - 1} paths and "
+            "more: perhaps each of them is walked.",
+            expected="each node of the graph looked at once",
+            got=f"more than {LINES:,} lines",
+            observed="too many lines",
+        )
+    inputs.same(trial, run.results, 0, when="After one backward", none_is_zero=True)
 
 
 @unused_parameters.property(

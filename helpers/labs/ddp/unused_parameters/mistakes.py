@@ -399,3 +399,58 @@ class NothingSentInEval(Forgiving):
     def arrived(self, param: nn.Parameter) -> None:
         if self.training:
             super().arrived(param)
+
+
+@unused_parameters.mistake(
+    breaks="After backward each `param.grad` is the mean over ALL ranks, also where this rank did not use it"
+)
+class ZeroByDivision(Averaged):
+    """The gradients of a parameter that is zero are NaN. Perhaps a zero is made of each parameter, so that all are used, and
+    made by a division: `0 / p.sum()` is NaN where the sum is zero, and biases start so. `0 * p.sum()` is zero of all numbers.
+    """
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        out = super().forward(*args, **kwargs)
+        return out + sum(self.nothing(p) for p in self.trainable()) if torch.is_grad_enabled() else out
+
+    def nothing(self, param: Tensor) -> Tensor:
+        return 0.0 / param.sum()
+
+
+@unused_parameters.variant(ZeroByDivision)
+class _(ZeroByDivision):
+    def nothing(self, param: Tensor) -> Tensor:
+        return 0.0 * (param / param.abs().max()).sum()
+
+
+@unused_parameters.mistake(
+    breaks="MiniDDP for modules of which a rank uses a part (one parameter or more), a different one in each step."
+)
+class WalksEveryPath(Searching):
+    """In a deep module a step does not come to its end. Perhaps the graph is searched for what is unused, and a node that two
+    ways lead to is looked at twice, with all behind it: after thirty residual layers that is a billion times. Keep a set of
+    the nodes that were seen.
+    """
+
+    def absent(self, out: Tensor) -> Group:
+        used, stack = set(), [out.grad_fn]
+        while stack:
+            if (node := stack.pop()) is not None:
+                used.add(getattr(node, "variable", None))
+                stack += [after for after, _ in node.next_functions]
+        return [param for param in self.trainable() if param not in used]
+
+
+@unused_parameters.variant(WalksEveryPath)
+class _(Searching):
+    def absent(self, out: Tensor) -> Group:
+        used: set[Any] = set()
+
+        def walk(node: Any) -> None:
+            if node is not None:
+                used.add(getattr(node, "variable", None))
+                for after, _ in node.next_functions:
+                    walk(after)
+
+        walk(out.grad_fn)
+        return [param for param in self.trainable() if param not in used]

@@ -171,6 +171,18 @@ def own(answer: Any, trial: Trial) -> None:
     work = Work(trial, streams.Stream(), (2, 3, 7, 13), kernels=2)
     got = readings(answer, trial, work, warmup=0, repeats=4)
     compare(trial, work, got, work.ms)
+    trial.given("an idle side stream; the one call of fn queues a kernel of some 400 ms; warmup=0, repeats=1")
+    streams.reset()
+    work = Work(trial, streams.Stream(), (300,))
+    (got,), (want,) = readings(answer, trial, work, warmup=0, repeats=1), work.ms
+    trial.true(
+        -ROUNDED <= got - want <= ALLOWED,
+        f"The reading of a long call is {abs(got - want):.2g} ms {'above' if got > want else 'below'} its time; those of short "
+        "calls are right.",
+        expected=f"{want:.3f} ms, with up to {ALLOWED:g} ms more for the launches",
+        got=f"{got:.3f} ms",
+        observed="a long call",
+    )
 
 
 @measure.property("right, too, when the stream is the current one", asks=RESULT, after=VALID)

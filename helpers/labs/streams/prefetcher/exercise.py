@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -71,9 +72,27 @@ def batches(answer: Any, trial: Trial) -> None:
             got=places,
             observed=places,
         )
+    trial.given(
+        "a loader of 5 batches; the consumer takes one by next(), one in a loop that it leaves, and the rest in a second loop"
+    )
+    feed = Feed(trial, 5)
+    with streams.stream(feed.main):
+        places = [feed.place(streams.truth(each)) for each in taken(answer, trial, feed, _in_three_parts)]
+    trial.true(
+        places == list(range(5)),
+        f"A second loop over the iterator does not go on where the first was left: batches {places}.",
+        expected=list(range(5)),
+        got=places,
+        observed=("second loop", places),
+    )
 
 
-def taken(answer: Any, trial: Trial, feed: Feed) -> list[Any]:
+def taken(
+    answer: Any,
+    trial: Trial,
+    feed: Feed,
+    take: Callable[[Any], list[Any]] = lambda result: list(itertools.islice(result, 20)),
+) -> list[Any]:
     """All that the answer yields, or the first 20 of it."""
     result = trial.call(answer, feed, feed.copy, feed.stream)
     trial.true(
@@ -83,7 +102,17 @@ def taken(answer: Any, trial: Trial, feed: Feed) -> list[Any]:
         got=type(result).__name__,
         observed=("no iterator", type(result).__name__),
     )
-    return trial.call(lambda: list(itertools.islice(result, 20)))
+    return trial.call(lambda: take(result))
+
+
+def _in_three_parts(result: Any) -> list[Any]:
+    """One by next(), one in a loop that is left, the rest in a second loop."""
+    batches = iter(result)
+    got = [next(batches)]
+    for batch in batches:
+        got.append(batch)
+        break
+    return [*got, *itertools.islice(batches, 20)]
 
 
 def kind_of_batch(item: Any) -> str:

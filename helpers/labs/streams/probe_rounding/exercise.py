@@ -250,3 +250,50 @@ def flushed(answer: Answer, trial: Trial) -> None:
     even = ROUNDINGS[0]
     cases = {f"{both(even)}, numbers below 2**-126 set to zero": (device(flushing), even)}
     require(answer, trial, cases, "Numbers from 2**-126 on are rounded in one way, and it was not named.")
+
+
+@probe_rounding.property(
+    "roundings that go wrong next to a tie only are none of the three", asks=(UNKNOWN, RULES), once_right=True
+)
+def beside_a_tie(answer: Answer, trial: Trial) -> None:
+    require_unknown(
+        answer,
+        trial,
+        "nearest-even by the first twelve dropped bits",
+        "to nearest with 22 bits, and then nearest-away",
+    )
+
+
+@probe_rounding.property("two signs in two ways are none of the three", asks=RULES, once_right=True)
+def a_rule_for_each_sign(answer: Answer, trial: Trial) -> None:
+    require_unknown(
+        answer,
+        trial,
+        "negative numbers nearest-even, others toward zero",
+        "negative numbers toward zero, others nearest-even",
+    )
+
+
+@probe_rounding.property(
+    "a rounding that ends at 2**-39 or at 2**40 is none of the three", asks=REACH, once_right=True
+)
+def reach(answer: Answer, trial: Trial) -> None:
+    kinds = ("nearest-even, but below 2**-39 as they are", "nearest-even, but from 2**40 on as they are")
+    require_unknown(answer, trial, *kinds)
+
+
+@probe_rounding.property(
+    "a product that rounds otherwise at exactly 64 rows, or at 128, is none of the three",
+    asks=(THREE, DIFFERENTLY),
+    once_right=True,
+)
+def exact_rows(answer: Answer, trial: Trial) -> None:
+    even = ROUNDINGS[0]
+    cases = {
+        f"a product of {special} rows: full float32, one of other rows: {both(even)}": (
+            by_rows(lambda rows, special=special: device(MODES["none" if rows == special else even])),
+            "unknown",
+        )
+        for special in (64, 128)
+    }
+    require(answer, trial, cases, "At 64 and at 128 rows the operands are not rounded in one way.")

@@ -111,4 +111,20 @@ OTHERS: dict[str, Rounding] = {
         lambda size, sign: (size & ~LOW) + ((size >> 12) & last_kept(size)) * (LOW + 1)
     ),
     "the sum of two TF32 numbers for each float32": split,
+    "nearest-even by the first twelve dropped bits": on_bits(lambda size, sign: kept(size & ~1, 10)),
+    "to nearest with 22 bits, and then nearest-away": on_bits(
+        lambda size, sign: (((size + 1) & ~1) + HALF) & ~LOW
+    ),
+    "negative numbers nearest-even, others toward zero": on_bits(
+        lambda size, sign: torch.where(sign == 1, kept(size, 10), size & ~LOW)
+    ),
+    "negative numbers toward zero, others nearest-even": on_bits(
+        lambda size, sign: torch.where(sign == 1, size & ~LOW, kept(size, 10))
+    ),
+    "nearest-even, but below 2**-39 as they are": lambda x: torch.where(
+        x.abs() < 2.0**-39, x, tf32(x, ROUNDINGS[0])
+    ),
+    "nearest-even, but from 2**40 on as they are": lambda x: torch.where(
+        x.abs() >= 2.0**40, x, tf32(x, ROUNDINGS[0])
+    ),
 }

@@ -24,7 +24,7 @@ from helpers.labs.streams.probe_rounding.exercise import (
 )
 from helpers.labs.streams.probe_rounding.inputs import Matmul
 from helpers.labs.streams.shared.rounding import of_bits, tf32
-from helpers.measurements.tf32_bits import ROUNDINGS
+from helpers.measurements.tf32_bits import HALF, ROUNDINGS
 
 built = probe_rounding.bank(returned)
 
@@ -415,3 +415,55 @@ def _(matmul: Matmul) -> str:
     words = {same(x := filled(128), matmul(x, torch.eye(128))), same(x, matmul(torch.eye(128), x))}
     words.add(same(x := filled(64), matmul(torch.eye(64), x)))
     return words.pop() if len(words) == 1 else "unknown"
+
+
+@built.mistake(breaks=RULES)
+def nothing_just_over_a_tie():
+    """A rounding that takes 0x1001 for a tie was not told from nearest-even. Perhaps what is above a tie is far above it: the
+    next number, low bits 0x1001, shows whether all dropped bits are looked at.
+    """
+    return probing(only(low=(1, 0x0FFF, HALF, 0x1800, 0x1FFF)))
+
+
+@built.mistake(breaks=RULES)
+def nothing_just_below_a_tie():
+    """A rounding that takes 0x0FFF for a tie was not told from nearest-away. Perhaps what is below a tie is far below it: the
+    next number, low bits 0x0FFF, shows whether the bits were rounded once.
+    """
+    return probing(only(low=(1, 0x0800, HALF, 0x1001, 0x1FFF)))
+
+
+@built.mistake(breaks=RULES)
+def negative_only():
+    """A device that rounds positive numbers in a different way got the word that is right for negative ones. Perhaps no number
+    that was tried is positive.
+    """
+    return probing(only(sign=(1,)))
+
+
+@built.mistake(breaks=REACH)
+def not_so_small():
+    """A rounding that ends at 2**-39 was not noticed. Perhaps the smallest number that was tried is larger: 2**-40 is asked
+    for.
+    """
+    return probing(only(exponent=(100, 127, 167)))
+
+
+@built.mistake(breaks=REACH)
+def not_so_large():
+    """A rounding that ends at 2**40 was not noticed. Perhaps the largest number that was tried is smaller: 2**40 is asked
+    for.
+    """
+    return probing(only(exponent=(87, 127, 150)))
+
+
+@built.mistake(breaks=THREE)
+def other_numbers_of_rows():
+    """A product that is different at exactly 64 rows, or at 128, was not noticed. Perhaps other numbers of rows were tried:
+    a kernel is often chosen for a multiple of 64 or 128.
+    """
+    return probing(ns=(100, 200))
+
+
+for rows in ((64, 200), (100, 128)):
+    probe_rounding.variant(other_numbers_of_rows)(probing(ns=rows))

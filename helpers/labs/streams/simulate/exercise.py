@@ -245,12 +245,23 @@ equal = asks(
     words=LIST,
 )
 
+TAKE_NO_TIME = case(
+    "a record, a wait and a host_sync whose Ops have a duration, of 7 us",
+    [(0, 30), (30, 40), (30, 35)],
+    "s1 30, s1 record e, s2 wait e, s2 10, s1 host_sync, s3 5",
+)
+TAKE_NO_TIME = replace(
+    TAKE_NO_TIME,
+    ops=tuple(op if op.kind == "kernel" else replace(op, duration=7.0) for op in TAKE_NO_TIME.ops),
+)
+
 edges = asks(
     simulate,
     "programs without kernels, waits without a record, kernels of no duration",
     case("an empty program: []", [], ""),
     case("no kernel", [], "s1 record e, s2 wait e, s2 host_sync"),
     case("kernels of 0 us, and of half a microsecond", [(0, 0), (0, 0.5), (0.5, 0.5)], "s1 0, s1 0.5, s1 0"),
+    TAKE_NO_TIME,
     once_right=True,
     words=LASTS,
 )

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 
 from helpers.exercise import Exercise
@@ -103,6 +104,16 @@ def with_elements(right: Right, x: Tensor, rank: int, world: int, *more: Any) ->
     return right(x, rank, world, *more)
 
 
+def posted_to_itself(right: Right, x: Tensor, rank: int, world: int, *more: Any) -> Any:
+    """The first messages go to the next rank and come from the one before, on one rank, too, where both are itself."""
+    if world == 1:
+        requests = [dist.irecv(torch.empty_like(x, memory_format=torch.contiguous_format), rank)]
+        requests += [dist.isend(x.contiguous(), rank)]
+        for request in requests:
+            request.wait()
+    return right(x, rank, world, *more)
+
+
 def around(exercise: Exercise, right: Right, meant: Meant = summed) -> None:
     """Adds to an exercise the mistakes that are made around any right answer.
 
@@ -130,6 +141,13 @@ def around(exercise: Exercise, right: Right, meant: Meant = summed) -> None:
             contract.ANY_WORLD,
             "The answer is right on two ranks and more, and on one rank alone it asks a list for an entry that is not "
             "there. Perhaps it is a list of the other ranks. One rank has its result already.",
+        ),
+        (
+            "posts_to_itself",
+            partial(posted_to_itself, right),
+            contract.ANY_WORLD,
+            "On one rank a message to itself is posted, which gloo refuses. Perhaps the first messages are posted before it "
+            "is asked whether there is a second rank: with world = 1, rank 0 and (rank + 1) % world are the rank itself.",
         ),
         (
             "needs_an_element",

@@ -272,16 +272,24 @@ class LeavesSlowly(Loader):
 class ATimeForEach(Loader):
     """A second and a half for each worker."""
 
+    seconds = 1.5
+
     def close(self) -> None:
         self.done.set()
         for tasks in self.tasks if self.workers else ():
             tasks.cancel_join_thread()
             tasks.put(None)
         for worker in self.workers:
-            worker.join(1.5)
+            worker.join(self.seconds)
             worker.kill()
             worker.join()
         super().close()
+
+
+class ALittleForEach(ATimeForEach):
+    """A second, which few workers do not show."""
+
+    seconds = 1.0
 
 
 class Unbuffered:
@@ -335,6 +343,18 @@ class WaitsForItsQueues(Loader):
             tasks.close()
             tasks.join_thread()
         self.results.close()
+        self.workers = []
+
+
+class JoinedAtItsEnd(Loader):
+    """Kills and closes, and leaves it to the end of the program to wait for its own queues."""
+
+    def close(self) -> None:
+        for each in self.workers:
+            each.kill()
+            each.join()
+        for each in (self.results, *self.tasks) if self.workers else ():
+            each.close()
         self.workers = []
 
 
@@ -486,7 +506,7 @@ CLEANUP = [
         "With three busy workers leaving takes too many seconds. Perhaps each join() has a time limit of its own, and the limits "
         "add up: wait for all until one moment, then kill() all that are still there.",
         answer(ATimeForEach),
-        (answer(ATimeForEachOfThese),),
+        (answer(ATimeForEachOfThese), answer(ALittleForEach)),
     ),
     LoaderMistake(
         "waits_for_its_queues",
@@ -564,5 +584,16 @@ CLEANUP = [
         answer(NoDaemons),
         (),
         ("program", "hangs"),
+        breaks="The workers are daemons, so that a program can end in the middle of an epoch.",
+    ),
+    LoaderMistake(
+        "queues_joined_at_the_programs_end",
+        steps.PROGRAM,
+        "At its end a program waits until all that was put into a queue has gone into its pipe, and nobody reads that any more: "
+        "close() does not change this. Let the loader call cancel_join_thread() on its queues of tasks.",
+        answer(JoinedAtItsEnd),
+        (),
+        ("program", "hangs", "long task"),
+        breaks="A worker in the middle of a long sample is not waited for, nor is what stands in its queue",
     ),
 ]

@@ -33,6 +33,7 @@ _AGAIN = {
     "type_lost",
     "collate_unguarded",
     "hook_unguarded",
+    "hook_error_replaced",
     "awkward_type",
     "exit_code_only",
     "time_out_is_death",

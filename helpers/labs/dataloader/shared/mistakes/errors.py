@@ -188,6 +188,22 @@ class HookIgnored(Loader):
             print(error)
 
 
+class HookAndSamples(Loader):
+    """Loads after an error of worker_init_fn, which waits for what comes of it."""
+
+    hook_failure: Failure | None = None
+
+    def prepare(self, id: int) -> None:
+        try:
+            super().prepare(id)
+        except Exception as error:
+            self.hook_failure = Failure(error)
+
+    def made(self, indices: Any) -> Any:
+        batch = super().made(indices)
+        return batch if isinstance(batch, Failure) else self.hook_failure or batch
+
+
 class TextForAll(Loader):
     """type(text), whatever the type."""
 
@@ -458,6 +474,14 @@ RAISING = [
         "A worker whose worker_init_fn has failed loads all the same with what it has: the wrong shard, "
         "or no seed.",
         answer(HookIgnored),
+    ),
+    LoaderMistake(
+        "hook_error_replaced",
+        steps.HOOK,
+        "After an error in worker_init_fn came the error of a sample that needs what it did not open: the cause is lost. Perhaps "
+        "the worker loads all the same, and a later error takes the first one's place.",
+        answer(HookAndSamples),
+        breaks="An exception in worker_init_fn takes the place of a batch of its worker",
     ),
     LoaderMistake(
         "awkward_type",

@@ -207,6 +207,21 @@ def hook(answer: Any, trial: Trial) -> None:
         where = "hook, and one worker loads all" if error is None and alone else "hook"
         _see(trial, error, LookupError, loading.received, want, where)
         _see_trace(trial, text_of(error), "open_shard", "no shard for worker 1")
+    message = (
+        "4 batches, two workers; worker_init_fn raises LookupError in worker 1, and so its samples, which need what it has not "
+        "opened, would raise AttributeError"
+    )
+    acts = {1: _no_file, 3: _no_file}
+    batches = [[k] for k in range(4)]
+    with Loading(trial, answer, message, batches, acts=acts, worker_init_fn=open_shard) as loading:
+        error = loading.error()
+        want = [[0]] if loading.received else []
+        _see(trial, error, LookupError, loading.received, want, "hook, and what needs it")
+
+
+def _no_file(samples: Samples, index: Any) -> Any:
+    """A sample of a worker whose worker_init_fn has opened nothing."""
+    raise AttributeError("no shard is open")
 
 
 class ShardError(Exception):

@@ -130,7 +130,9 @@ def _skeletons(module: nn.Module, n: int) -> list[nn.Module]:
     def skeleton(of: nn.Module) -> nn.Module:
         new = copy.copy(of)
         new._parameters, new._buffers = dict(of._parameters), dict(of._buffers)
-        new._modules = {name: child and skeleton(child) for name, child in of._modules.items()}
+        new._modules = {
+            name: None if child is None else skeleton(child) for name, child in of._modules.items()
+        }
         return new
 
     return [skeleton(module) for _ in range(n)]

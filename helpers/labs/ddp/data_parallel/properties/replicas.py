@@ -134,6 +134,21 @@ def replicas_apart(answer: Answer, trial: Trial) -> None:
         got=f"net.calls is {net.calls} afterwards",
         observed=(counts, used, net.calls),
     )
+    parts = net.crowd.selves("part")
+    of_net = sorted(name for name, own in net.named_modules() if any(each is own for each in parts))
+    twice = len(parts) - len({id(each) for each in parts})
+    trial.true(
+        not of_net and not twice,
+        "A replica holds a sub-module that is not its own"
+        + (
+            f": the module's own {', '.join(map(repr, of_net))}."
+            if of_net
+            else ": a different replica has it, too."
+        ),
+        expected="new modules all the way down, under each of their names",
+        got=f"{len({id(each) for each in parts})} different modules in {len(parts)} places",
+        observed=("sub-modules", of_net, twice > 0),
+    )
 
 
 @data_parallel.property(

@@ -154,6 +154,26 @@ class _(Averaged):
         pass
 
 
+@mini_ddp.variant(NotCopiedBack)
+class _(Averaged):
+    def groups(self) -> list[Group]:
+        """A bucket is closed before it would hold more: often it is of one gradient, a view of which comes out right."""
+        groups: list[Group] = []
+        for param in self.trainable()[::-1]:
+            fits = groups and size_of([*groups[-1], param]) <= self.bucket_bytes
+            if not fits or groups[-1][0].dtype != param.dtype:
+                groups.append([])
+            groups[-1].append(param)
+        return groups
+
+    def packed(self, bucket: Group) -> Tensor:
+        flat = torch._utils._flatten_dense_tensors([param.grad for param in bucket])
+        return flat.div_(self.world)
+
+    def unpack(self, bucket: Group, flat: Tensor) -> None:
+        pass
+
+
 @mini_ddp.mistake(breaks="When `backward()` returns, each `param.grad` is the mean over the ranks")
 class NeverWaits(Averaged):
     """On every rank param.grad is its own gradient divided by the number of ranks: what the others have is missing. Perhaps

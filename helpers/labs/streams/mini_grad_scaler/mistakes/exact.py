@@ -129,3 +129,14 @@ class InverseNotRounded(Pieces):
         inverse = 1.0 / self.now.item()
         for grad in grads:
             grad.mul_(inverse)
+
+
+@mini_grad_scaler.mistake(breaks=INVERSE)
+class InverseOfTheGradientsType(Pieces):
+    """bfloat16 gradients are off by more than their rounding. Perhaps the inverse is made bfloat16 first, which keeps 8 bits of
+    it: a number of no dimensions need not have the gradient's dtype.
+    """
+
+    def divide(self, optimizer: Optimizer, grads: list[Tensor]) -> None:
+        for grad in grads:
+            grad.mul_(self.inverse().to(grad.dtype))

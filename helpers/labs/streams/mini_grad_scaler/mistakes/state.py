@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch.optim import Optimizer
 
-from helpers.labs.streams.mini_grad_scaler.exercise import ENTRIES, LEFT, LOAD, OFF, STATE, mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import (
+    ENTRIES,
+    LARGER,
+    LEFT,
+    LOAD,
+    OFF,
+    STATE,
+    STEP,
+    mini_grad_scaler,
+)
 from helpers.labs.streams.mini_grad_scaler.right import Pieces
 
 
@@ -199,3 +209,55 @@ class OffTakesNoStep(Pieces):
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         return super().step(optimizer, *args, **kwargs) if self.enabled else None
+
+
+@mini_grad_scaler.mistake(breaks=STEP)
+class OffLosesArguments(Pieces):
+    """With enabled=False optimizer.step is called without what the caller gave for it, or its result is lost: the switch changes
+    more than the scaling.
+    """
+
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        return super().step(optimizer, *args, **kwargs) if self.enabled else optimizer.step()
+
+
+@mini_grad_scaler.mistake(breaks=LOAD)
+class CountAddedInUse(Pieces):
+    """A scaler in use that loads a state has a different count than the state. Perhaps the count is added to its own, or
+    something else is taken for it.
+    """
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        good = self.good
+        super().load_state_dict(state)
+        self.good += good
+
+
+@mini_grad_scaler.mistake(breaks=ENTRIES)
+class NoCountBeforeTheFirstLoss(Pieces):
+    """Before the first loss state_dict() holds no right count. Perhaps it is made by scale(): who saves at once has a state
+    that cannot be loaded.
+    """
+
+    def state_dict(self) -> dict[str, Any]:
+        return super().state_dict() | ({} if self.used else {"_growth_tracker": -1})
+
+
+@mini_grad_scaler.mistake(breaks=STATE)
+class NumpyScaleInTheState(Pieces):
+    """In state_dict() of a new scaler the scale is no Python number, perhaps NumPy's: torch.load with weights_only, its
+    default, refuses such a state.
+    """
+
+    def state_dict(self) -> dict[str, Any]:
+        state = super().state_dict()
+        return state if self.used or not state else state | {"scale": np.float32(state["scale"])}
+
+
+@mini_grad_scaler.mistake(breaks=LARGER)
+class CountInFloat32(Pieces):
+    """A large count does not go on. Perhaps it is a float32 tensor, which holds no odd number above 2**24."""
+
+    def count(self) -> None:
+        super().count()
+        self.good = int(np.float32(self.good))

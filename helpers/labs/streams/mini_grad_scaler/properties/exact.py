@@ -236,8 +236,9 @@ def rounds_the_product(answer: Answer, trial: Trial) -> None:
     after=(*SOUND, refuses, stays_finite, rounds_the_product),
 )
 def multiplies_by_the_inverse(answer: Answer, trial: Trial) -> None:
-    # torch makes float32 of a Python number beside a float32 gradient: only a float64 one shows an inverse in double.
-    for dtype in (torch.float32, torch.float64):
+    # torch makes float32 of a Python number beside a float32 gradient: only a float64 one shows an inverse in double,
+    # only a bfloat16 one an inverse of the gradient's dtype.
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
         require_the_inverse(answer, trial, dtype)
 
 

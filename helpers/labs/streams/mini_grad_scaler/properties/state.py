@@ -8,8 +8,17 @@ from typing import Any
 import torch
 
 from helpers.check.trial import Trial
-from helpers.labs.streams.mini_grad_scaler.exercise import ENTRIES, LEFT, LOAD, OFF, STATE, mini_grad_scaler
+from helpers.labs.streams.mini_grad_scaler.exercise import (
+    ENTRIES,
+    LEFT,
+    LOAD,
+    OFF,
+    STATE,
+    STEP,
+    mini_grad_scaler,
+)
 from helpers.labs.streams.mini_grad_scaler.inputs import (
+    LOSS,
     Answer,
     Noting,
     Scaler,
@@ -135,10 +144,56 @@ def stores(answer: Answer, trial: Trial) -> None:
             got=f"{given}",
             observed=("edited", used),
         )
+        trial.true(
+            not left_out,
+            f"After load_state_dict, state_dict() holds something else: {', '.join(left_out)}.",
+            expected=f"{want}",
+            got=f"{there}",
+            observed=("loaded", used, left_out),
+        )
+    _begins_and_counts_far(answer, trial, start)
+
+
+def _begins_and_counts_far(answer: Answer, trial: Trial, start: float) -> None:
+    """Wrong unless the state is right before the first loss, and its count beyond the whole numbers that float32 holds."""
+    trial.given(f"init_scale {start:g}, growth_factor 4.0, growth_interval 3, a new scaler: state_dict()")
+    want = entries(start, 4.0, 0.25, 3, 0)
+    state = answer(start, 4.0, 0.25, 3).state_dict()
+    got = five_of(trial, state)
+    trial.true(
+        got == want,
+        "Before the first loss state_dict() holds something else than afterwards.",
+        expected=f"{want}",
+        got=f"{got}",
+        observed=("new", [name for name in want if got[name] != want[name]]),
+    )
+    trial.true(
+        type(state["scale"]) is float,
+        "In the state_dict() of a new scaler the scale is no float of Python's.",
+        expected="float",
+        got=type(state["scale"]).__name__,
+        observed=("scale", type(state["scale"]).__name__),
+    )
+    far = 2**24
+    trial.given(
+        f"a state with a count of {far} and an interval of {2 * far} is loaded; then a good iteration"
+    )
+    scaler = answer(start, 4.0, 0.25, 3)
+    scaler.scale(LOSS)
+    scaler.load_state_dict(entries(start, 4.0, 0.25, 2 * far, far))
+    play(scaler, counting(1), signs="+")
+    count = scaler.state_dict()["_growth_tracker"]
+    trial.true(
+        count == far + 1,
+        "After one good iteration more the count is not one more. float32 holds no odd number above 2**24.",
+        expected=far + 1,
+        got=count,
+        observed=("far", count - far),
+    )
 
 
 @mini_grad_scaler.property(
-    "enabled=False: losses and steps go through as they are", asks=OFF, after=ESSENTIAL
+    "enabled=False: losses and steps go through as they are", asks=(OFF, STEP), after=ESSENTIAL
 )
 def passes_through(answer: Answer, trial: Trial) -> None:
     scaler, optimizer = answer(2.0**10, 2.0, 0.5, 9, enabled=False), optimizer_of(trial, (3,), (2, 2))
@@ -163,6 +218,15 @@ def passes_through(answer: Answer, trial: Trial) -> None:
         expected="one call of optimizer.step in each of the two",
         got=f"{steps[0]} and {steps[1]} calls",
         observed=("steps", steps),
+    )
+    trial.given("enabled=False: step(optimizer, 1, closure=2)")
+    got = scaler.step(optimizer, 1, closure=2)
+    trial.true(
+        optimizer.given[-1] == ((1,), {"closure": 2}) and got == f"the result of step {len(optimizer.seen)}",
+        "A scaler that is not enabled calls optimizer.step without what the caller gave for it, or loses its result.",
+        expected="optimizer.step(1, closure=2), and its result",
+        got=f"args and kwargs {optimizer.given[-1]}; the result is {got!r}",
+        observed=("handed on", optimizer.given[-1] == ((1,), {"closure": 2}), got is None),
     )
 
 

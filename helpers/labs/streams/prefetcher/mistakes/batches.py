@@ -32,3 +32,26 @@ def empty_batch_left_out(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor
     batch for each of the loader.
     """
     return feeding((batch for batch in loader if batch.numel()), copy, stream)
+
+
+class BeginsAnew:
+    """Asks the loader for an iterator each time that a loop asks it for one."""
+
+    def __init__(self, loader: Any, copy: Any, stream: Any) -> None:
+        self.given = loader, copy, stream
+        self.batches = feeding(*self.given)
+
+    def __iter__(self) -> BeginsAnew:
+        self.batches = feeding(*self.given)
+        return self
+
+    def __next__(self) -> Tensor:
+        return next(self.batches)
+
+
+@prefetcher.mistake(breaks=YIELDS)
+def begins_anew(loader: Any, copy: Any, stream: Any) -> Iterator[Tensor]:
+    """A loop over what is left begins with other batches than the next one. Perhaps `__iter__` asks the loader anew: an
+    iterator's returns self, and changes nothing.
+    """
+    return BeginsAnew(loader, copy, stream)

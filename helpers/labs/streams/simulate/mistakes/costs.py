@@ -98,6 +98,21 @@ simulate.variant(default_for_zero)(lambda ops: with_default(ops, 1.0))
 simulate.variant(default_for_zero)(lambda ops: with_default(ops, 10.0))
 
 
+@simulate.mistake(breaks=LASTS)
+def all_durations(ops: list[Op]) -> Times:
+    """A record, a wait or a host_sync with a duration takes time. Perhaps `duration` is added for each op: only a kernel takes
+    its own.
+    """
+
+    class Taken(Timeline):
+        def issue(self, op: Op) -> None:
+            super().issue(op)
+            if op.kind != "kernel":
+                self.tails[op.stream] = max(self.host, self.tails.get(op.stream, 0.0)) + op.duration
+
+    return timeline(ops, Taken)
+
+
 @simulate.mistake(breaks=LIST)
 def equal_kernels_share(ops: list[Op]) -> Times:
     """Kernels that are equal share one pair. Perhaps a dict is kept by Op: two launches of one kernel are equal Ops. Keep a
