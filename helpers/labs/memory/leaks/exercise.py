@@ -33,7 +33,7 @@ leaks = Exercise(
     ],
 )
 
-MAKES = "The operations that make memory which every further call of `step` leaves behind."
+MAKES = "The operations that make memory which a call of `step` leaves behind for good."
 LEAK = "A leak is a memory that an operation makes in one call, and that is still alive when the call after it has ended."
 NONE = (
     "What only the first call leaves is none, and neither is what a call replaces: a gradient, the last loss."

@@ -15,7 +15,7 @@ from helpers.check.operations import Operation, operations
 from helpers.labs.memory.leaks.exercise import leaks
 from helpers.labs.memory.leaks.right import Step, found, of_each_memory
 
-MAKES = "The operations that make memory which every further call of `step` leaves behind."
+MAKES = "The operations that make memory which a call of `step` leaves behind for good."
 LEAK = "still alive when the call after it has ended."
 FIRST = "What only the first call leaves is none"
 REPLACED = "neither is what a call replaces: a gradient, the last loss."

@@ -36,7 +36,7 @@ saved_bytes = Exercise(
 )
 
 KEPT = (
-    "Counted is the memory of the tensors that autograd saves, and that the result still keeps when `fn` has returned: "
+    "Counted is the memory of the tensors that autograd saves, and that the graph of the result still holds when `fn` has returned: "
     "what autograd saved and gave up before that does not count."
 )
 ONCE = "A memory counts once, whole, however many saved tensors look at it, and through whatever part of it."

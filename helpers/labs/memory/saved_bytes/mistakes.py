@@ -24,7 +24,7 @@ from helpers.labs.memory.saved_bytes.right import (
 
 MAKES = "The bytes that `fn(*args)` makes and keeps for its backward."
 SAVED = "Counted is the memory of the tensors that autograd saves"
-KEEPS = "and that the result still keeps when `fn` has returned"
+KEEPS = "and that the graph of the result still holds when `fn` has returned"
 GAVE_UP = "what autograd saved and gave up before that does not count."
 ONCE = "A memory counts once"
 WHOLE = "A memory counts once, whole, however many saved tensors look at it, and through whatever part of it."

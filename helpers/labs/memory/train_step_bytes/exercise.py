@@ -29,7 +29,7 @@ train_step_bytes = Exercise(
 )
 
 ONE_STEP = (
-    "One step: gradients are set to None, the loss, its backward, `optimizer.step()`.",
+    "One step: the gradients of all the model's parameters are set to None, the loss, its backward, `optimizer.step()`.",
     "The model, the loss, the backward and the optimizer run once each.",
     "The weights end where the plain step takes them.",
 )
