@@ -318,6 +318,21 @@ def greedy_from_the_back(sizes: list[int], budget: int) -> list[int]:
     raise ValueError("nothing fits")
 
 
+@checkpoints.variant(greedy_from_the_back)
+def _(sizes: list[int], budget: int) -> list[int]:
+    """From the front, each layer with which the list so far would fit."""
+    kept: list[int] = []
+    right = Right(sizes, budget)
+    for at in range(len(sizes)):
+        total = right.bytes((*kept, at))
+        fits = total + sum(sizes[at + 1 :]) <= budget
+        if fits or total <= budget and right.fits((*kept, at)):
+            kept.append(at)
+    if not right.fits(tuple(kept)):
+        raise ValueError("nothing fits")
+    return kept
+
+
 @checkpoints.mistake(breaks=WHICH)
 def every_root_of_n(sizes: list[int], budget: int) -> list[int]:
     """All outputs fit, and only some are kept, at even distances, whatever the sizes are. That is the rule
