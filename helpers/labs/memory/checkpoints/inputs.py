@@ -237,8 +237,11 @@ def kinds(answer: Any, trial: Trial, cases: Sequence[tuple[list[int], int]]) -> 
             found.append("no list of indices")
             continue
         most, what = peak(sizes, got)
+        bounds = [-1, *got, len(sizes)]
+        alone = max(sum(sizes[one + 1 : other]) for one, other in zip(bounds, bounds[1:], strict=False))
+        over = "a gap alone" if alone > budget else what.split(" of ")[0]
         fewer = len(got) < len(by_force(sizes, budget) or ())
-        found.append(f"over: {what.split(' of ')[0]}" if most > budget else "fewer" if fewer else "right")
+        found.append(f"over: {over}" if most > budget else "fewer" if fewer else "right")
     return found
 
 

@@ -99,6 +99,17 @@ class KeptOnly(Right):
         return []
 
 
+@checkpoints.variant(KeptOnly)
+def _(sizes: list[int], budget: int) -> list[int]:
+    """The smallest, as long as they fit together."""
+    kept, total = [], 0
+    for at in sorted(range(len(sizes)), key=lambda at: sizes[at]):
+        if total + sizes[at] <= budget:
+            total += sizes[at]
+            kept.append(at)
+    return sorted(kept)
+
+
 @bank.mistake(breaks=PEAK)
 class GapAlone(Right):
     """A gap with the kept outputs before it does not fit. Perhaps the gap is counted alone: the kept outputs
@@ -140,6 +151,16 @@ class NoGapAtTheStart(Right):
 
     def gaps(self, kept: Kept) -> list[Kept]:
         return [gap for gap in Right.gaps(self, kept) if gap[0]]
+
+
+@bank.mistake(breaks=PEAK)
+class BehindInsteadOfBefore(Right):
+    """A gap with the kept outputs before it does not fit. Perhaps those behind it are counted instead: the
+    backward comes from the last layer, and has passed them.
+    """
+
+    def before(self, kept: Kept, gap: Kept) -> int:
+        return self.bytes(tuple(at for at in kept if at > gap[-1]))
 
 
 @bank.mistake(breaks=PEAK)
@@ -262,19 +283,6 @@ def from_the_front(sizes: list[int], budget: int) -> list[int]:
     return kept
 
 
-@checkpoints.mistake(breaks=PEAK)
-def smallest_first(sizes: list[int], budget: int) -> list[int]:
-    """A gap does not fit. Perhaps the smallest outputs were taken as long as they fit together, and gaps were not
-    looked at.
-    """
-    kept, total = [], 0
-    for at in sorted(range(len(sizes)), key=lambda at: sizes[at]):
-        if total + sizes[at] <= budget:
-            total += sizes[at]
-            kept.append(at)
-    return sorted(kept)
-
-
 @checkpoints.mistake(breaks=MOST)
 def greedy_by_size(sizes: list[int], budget: int) -> list[int]:
     """ValueError was raised, and a list stays within the budget. Perhaps the largest outputs were thrown away
@@ -294,8 +302,8 @@ def greedy_by_size(sizes: list[int], budget: int) -> list[int]:
 
 @checkpoints.mistake(breaks=MOST)
 def greedy_from_the_back(sizes: list[int], budget: int) -> list[int]:
-    """ValueError was raised, and a list stays within the budget. Perhaps each layer from the first on was
-    thrown away that made the peak smaller, and never looked at again.
+    """ValueError was raised, and a list stays within the budget. Perhaps it is decided from the first layer on,
+    layer by layer, which is kept, and never looked at again.
     """
     kept = list(range(len(sizes)))
     right = Right(sizes, budget)
@@ -308,6 +316,21 @@ def greedy_from_the_back(sizes: list[int], budget: int) -> list[int]:
     if right.fits(tuple(kept)):
         return kept
     raise ValueError("nothing fits")
+
+
+@checkpoints.variant(greedy_from_the_back)
+def _(sizes: list[int], budget: int) -> list[int]:
+    """From the front, each layer with which the list so far would fit."""
+    kept: list[int] = []
+    right = Right(sizes, budget)
+    for at in range(len(sizes)):
+        total = right.bytes((*kept, at))
+        fits = total + sum(sizes[at + 1 :]) <= budget
+        if fits or total <= budget and right.fits((*kept, at)):
+            kept.append(at)
+    if not right.fits(tuple(kept)):
+        raise ValueError("nothing fits")
+    return kept
 
 
 @checkpoints.mistake(breaks=WHICH)
@@ -332,6 +355,15 @@ def even_distances(sizes: list[int], budget: int) -> list[int]:
         for start in range(step):
             if right.fits(kept := tuple(range(start, len(sizes), step))):
                 return list(kept)
+    raise ValueError("nothing fits")
+
+
+@checkpoints.variant(even_distances)
+def _(sizes: list[int], budget: int) -> list[int]:
+    """Every second, every third and so on, from one place only."""
+    for step in range(1, len(sizes) + 2):
+        if Right(sizes, budget).fits(kept := tuple(range(step - 1, len(sizes), step))):
+            return list(kept)
     raise ValueError("nothing fits")
 
 
@@ -473,3 +505,33 @@ def few_states(sizes: list[int], budget: int) -> list[int]:
     if not states:
         raise ValueError("nothing fits")
     return list(states[0][3])
+
+
+@checkpoints.mistake(breaks=SIXTY)
+def all_numbers_of_bytes(sizes: list[int], budget: int) -> list[int]:
+    """Layers of a few bytes are right, and with larger outputs the work is too much. Perhaps there is a table of all
+    numbers of bytes up to the budget: only those that some list has are needed.
+    """
+    if budget < 0:
+        raise ValueError("nothing fits")
+    before = [0, *accumulate(sizes)]
+    best: list[list[tuple[int, Kept] | None]] = [[None] * (budget + 1) for _ in before]
+    best[0][0] = (0, ())
+    for end in range(1, len(before)):
+        for start in range(end):
+            gap = before[end - 1] - before[start]
+            for kept_bytes in range(budget - sizes[end - 1] + 1):
+                state = best[start][kept_bytes]
+                if state is not None and (not gap or kept_bytes + gap <= budget):
+                    new = (state[0] + 1, (*state[1], end - 1))
+                    old = best[end][kept_bytes + sizes[end - 1]]
+                    best[end][kept_bytes + sizes[end - 1]] = max(old or new, new)
+    complete = [
+        state
+        for last, row in enumerate(best)
+        for kept_bytes, state in enumerate(row)
+        if state and (last == len(sizes) or kept_bytes + before[-1] - before[last] <= budget)
+    ]
+    if not complete:
+        raise ValueError("nothing fits")
+    return list(max(complete)[1])
