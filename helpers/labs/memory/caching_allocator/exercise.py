@@ -362,7 +362,7 @@ def lowest_address(answer: Any, trial: Trial) -> None:
     "the block's size says whether a request is small, not the request", asks=(SMALL, SIZES)
 )
 def kind_by_block(answer: Any, trial: Trial) -> None:
-    lesson = "61 to 65 bytes are a block of 70, which is more than small_size."
+    lesson = "A request of 61 to 65 bytes has a block of 70, which is more than small_size."
     holds(
         answer,
         trial,
