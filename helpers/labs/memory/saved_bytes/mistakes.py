@@ -178,8 +178,8 @@ def looked_up_afterwards(fn: Any, *args: Tensor) -> int:
         return alias
 
     with saved_tensors_hooks(pack, lambda alias: alias):
-        there = [memory_of(each) for each in all_before(fn, args)]
-    result = fn(*args)
+        result = fn(*args)
+    there = [memory_of(each) for each in all_before(fn, args)]
     left = [alias for each in kept if (alias := each()) is not None]
     del result
     return sum({memory_of(each): whole(each) for each in left if memory_of(each) not in there}.values())
