@@ -129,8 +129,8 @@ def own_functions_left_out(fn: Any, *args: Tensor) -> int:
     """What a Function of its own hands to save_for_backward is left out. Perhaps the graph was walked, and its nodes asked for
     what begins with `_saved_`: that of such a Function is in `saved_tensors`.
     """
-    result = fn(*args)
     there = [memory_of(each) for each in all_before(fn, args)]
+    result = fn(*args)
     todo, met, found = [result.grad_fn], {None, *(each.grad_fn for each in args)}, {}
     while todo:
         node = todo.pop()
@@ -142,6 +142,23 @@ def own_functions_left_out(fn: Any, *args: Tensor) -> int:
         for each in torch.utils._pytree.tree_leaves(values):
             if isinstance(each, Tensor) and memory_of(each) not in there:
                 found[memory_of(each)] = whole(each)
+    return sum(found.values())
+
+
+@saved_bytes.variant(own_functions_left_out)
+def _(fn: Any, *args: Tensor) -> int:
+    there = [memory_of(each) for each in all_before(fn, args)]
+    result = fn(*args)
+    todo, met, found = [result.grad_fn], {None}, {}
+    while todo:
+        node = todo.pop()
+        if node not in met:
+            met.add(node)
+            todo += [behind for behind, _ in node.next_functions]
+            for name in dir(node):
+                value = getattr(node, name) if name.startswith("_saved_") else None
+                if isinstance(value, Tensor) and memory_of(value) not in there:
+                    found[memory_of(value)] = whole(value)
     return sum(found.values())
 
 
@@ -291,8 +308,8 @@ def the_whole_history(fn: Any, *args: Tensor) -> int:
     """What the graph of an argument keeps is counted. That was saved before fn was called: fn's own part of the graph ends at
     the arguments.
     """
-    result = fn(*args)
     there = [memory_of(each) for each in all_before(fn, args)]
+    result = fn(*args)
     todo, met, found = [result.grad_fn], {None}, {}
     while todo:
         node = todo.pop()
