@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -29,7 +29,7 @@ class Operation:
     made: int
     bytes: int
     shapes: tuple[tuple[int, ...], ...]
-    memories: tuple[StorageWeakRef, ...]
+    memories: tuple[StorageWeakRef, ...] = field(default=(), compare=False, repr=False)
 
 
 @contextmanager

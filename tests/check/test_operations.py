@@ -35,3 +35,14 @@ def test_matmul_is_seen_in_its_steps_and_so_is_a_backward() -> None:
     names = [each.name for each in ran]
     copies = [each.made for each in ran if each.name == "clone"]
     assert names.count("bmm") == 2 and copies[0] == 2 * 5 * 4 * 3  # matmul copied k for each of the five
+
+
+def test_what_an_operation_made_is_followed_and_not_kept() -> None:
+    with operations() as ran:
+        kept = torch.ones(3).exp()
+        torch.ones(4).exp()
+    alive = [not memory.expired() for each in ran for memory in each.memories]
+    assert alive == [False, True, False, False] and kept.numel() == 3
+    with operations() as ran:
+        torch.ones(3, 3).to_sparse()
+    assert ran[-1].made == 0  # a layout without one memory is left out

@@ -25,8 +25,8 @@ DTYPE = "With a floating `blocked` it has the dtype of q"
 MINUS_INF = "what is added to the scores, and -inf where a query may not look"
 ADDED = "If floating, it is added to the scores."
 SIZE = (
-    "It is no larger than it must be: the dimension of the heads is 1 or missing, and without `padding` that of the "
-    "batch, too."
+    "It is no larger than it must be in heads and batch: the dimension of the heads is 1 or missing, and without "
+    "`padding` that of the batch, too."
 )
 STAY = "The arguments stay as they were."
 

@@ -78,14 +78,6 @@ class HowMany(Right):
         return len(kept)
 
 
-@bank.mistake(breaks=WHICH)
-class NoReturn(Right):
-    """None was returned. Perhaps a `return` is missing."""
-
-    def result(self, kept: Kept) -> Any:
-        return None
-
-
 # The peak.
 
 

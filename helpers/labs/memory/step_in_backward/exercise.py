@@ -82,6 +82,7 @@ def _trained(
         handles = setup(answer, trial, model, make)
         # Hooks that hold only each other are taken away at some time: here, in every run.
         gc.collect()
+    kind = kind if isinstance(handles, list) else f"{kind}, no list returned"
     for step in range(1, steps + 1):
         x, before = some(trial, 6, 5), weights(model)
         trial.given(f"{about}; backward {step}")

@@ -20,7 +20,7 @@ from helpers.labs.memory.train_step_bytes.right import (
     whole,
 )
 
-NONE = "gradients are set to None"
+NONE = "the gradients of all the model's parameters are set to None"
 ONCE_EACH = "The model, the loss, the backward and the optimizer run once each."
 ENDS = "The weights end where the plain step takes them."
 MODEL = '"parameters" and "buffers": those of the model.'

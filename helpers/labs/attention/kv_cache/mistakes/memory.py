@@ -13,7 +13,10 @@ from helpers.labs.attention.kv_cache.right import ByHand, Steps
 
 NO_ROOM = "If there is no room for all of k and v, ValueError is raised, and the cache stays as it was."
 LENGTH = "`len(cache)` is the number of positions that it holds, 0 at first."
-ONLY_NEW = "A call copies only what is new: it makes no tensor as large as the keys that are there already."
+ONLY_NEW = (
+    "A call copies only what is new: where few positions are new, it makes no tensor as large as the keys that are "
+    "there already."
+)
 NO_GRAD = "Nothing in the cache requires grad, and the arguments stay as they were."
 ONCE = "in memory that is taken once"
 
