@@ -26,7 +26,7 @@ def saved_bytes(fn: Callable[..., Tensor], *inputs: Tensor) -> int:
         memory = tensor.untyped_storage()
         if memory.data_ptr() not in known:
             saved[memory.data_ptr()] = memory.nbytes()
-        return tensor
+        return tensor.detach()  # the tensor itself would hold its node, and the node hold it
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         result = fn(*inputs)
