@@ -1,0 +1,19 @@
+"""Lab 11's figure shows a memory cell by cell, with the indices that read each."""
+
+from __future__ import annotations
+
+from helpers.figures.tensors import OFTEN, ONCE, storage, storage_alt
+
+
+def test_each_cell_shows_who_reads_it() -> None:
+    (axes,) = storage("x", "offset 0", {0: ["0"], 2: ["1", "2"]}, 3).axes
+    colours = [
+        "#" + "".join(f"{round(255 * c):02x}" for c in each.get_facecolor()[:3]) for each in axes.patches
+    ]
+    assert colours == [ONCE, "#ffffff", OFTEN]
+    assert [text.get_text() for text in axes.texts] == ["0", "0", "1", "2", "1", "2"]
+    assert axes.get_title(loc="left") == "x: offset 0"
+
+
+def test_words_say_whose_memory_it_is() -> None:
+    assert "x.T" in storage_alt("x.T")
