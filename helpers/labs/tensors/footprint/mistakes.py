@@ -270,14 +270,3 @@ def counts_what_is_new(*tensors: Tensor) -> int:
     new = {name: size for name, size in once(on_cpu(tensors)).items() if name not in _seen}
     _seen.update(new)
     return sum(new.values())
-
-
-@footprint.mistake(breaks=ONCE)
-def adds_to_the_last_call(*tensors: Tensor) -> int:
-    """A call counts what earlier calls were given, too. Perhaps a sum or a dict outlives the call."""
-    _seen_before = dict(_total_of)
-    _total_of.update(once(on_cpu(tensors)))
-    return sum({**_seen_before, **_total_of}.values())
-
-
-_total_of: dict[int, int] = {}
