@@ -223,12 +223,6 @@ def tensors_of_numbers(t: Tensor, index: Index) -> int:
 
 
 @address.mistake(breaks=BYTES)
-def without_a_return(t: Tensor, index: Index) -> None:
-    """The function returns nothing. `return` gives what was computed."""
-    right(t, index)
-
-
-@address.mistake(breaks=BYTES)
 def as_text(t: Tensor, index: Index) -> Any:
     """The address is a text. It is to be an int: one can compute with it."""
     return hex(right(t, index))

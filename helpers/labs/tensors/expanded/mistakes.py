@@ -91,12 +91,6 @@ def a_list(size: Ints, stride: Ints, to: Ints) -> Any:
     return None if found is None else list(found)
 
 
-@expanded.mistake(breaks=WHOLE)
-def always_none(size: Ints, stride: Ints, to: Ints) -> None:
-    """None came back for the plainest case, and it means that there is no such tensor. Perhaps a `return` is missing."""
-    right(size, stride, to)
-
-
 # New dimensions.
 
 
