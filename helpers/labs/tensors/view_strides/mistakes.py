@@ -6,7 +6,6 @@ from math import gcd, prod
 from typing import Any
 
 import torch
-from torch._subclasses.fake_impls import _compute_stride
 
 from helpers.labs.tensors.view_strides.exercise import (
     ANY_LAYOUT,
@@ -217,14 +216,16 @@ def overlapping_joined(outer: int, inner: list[int], n: int) -> bool:
 
 @rules.mistake(breaks=NONE)
 def divides(outer: int, inner: list[int], n: int) -> bool:
-    """Rows were joined whose step is a multiple of the step inside of them. It has to be the whole length of the inner dimension."""
+    """Rows with a gap behind them were joined. Perhaps their step was to be a multiple of the step inside of them: it has to be the whole
+    length of the inner dimension.
+    """
     return inner[1] != 0 and outer % inner[1] == 0 and outer > inner[1]
 
 
 @rules.mistake(breaks=NONE)
 def the_outer_size(outer: int, inner: list[int], n: int) -> bool:
-    """The step of the outer dimension was compared with the wrong length: three rows of four elements, 3 apart, were joined, or such
-    that follow each other were not. It is the size of the inner one that counts.
+    """Dimensions that follow each other were not joined, and others were. Perhaps the step of the outer one was compared with its own size
+    times the inner step: it is the size of the inner one that counts.
     """
     return outer == n * inner[1]
 
@@ -239,6 +240,20 @@ def repeated_joined(outer: int, inner: list[int], n: int) -> bool:
 def repeated_never_joined(outer: int, inner: list[int], n: int) -> bool:
     """Two dimensions with stride 0 were not joined. Each step of both leads to the same place, so one dimension of stride 0 does, too."""
     return outer == inner[0] * inner[1] != 0
+
+
+@runs.mistake(breaks=ANY_LAYOUT)
+def joins_the_last_only(size: Ints, stride: Ints) -> Runs:
+    """Two dimensions that follow each other were not joined, with a break behind them. Perhaps nothing was joined after the first
+    break: each run can have several dimensions.
+    """
+    found: Runs = []
+    for n, step in zip(reversed(size), reversed(stride), strict=True):
+        if len(found) == 1 and step == found[0][0] * found[0][1]:
+            found[0][0] *= n
+        elif n != 1:
+            found.append([n, step])
+    return found
 
 
 @view_strides.mistake(breaks=NONE)
@@ -327,8 +342,8 @@ def step_stays(runs: Runs, new_size: Ints) -> Ints:
 
 @cuts.mistake(breaks=NONE)
 def cut_with_a_rest(runs: Runs, new_size: Ints) -> Ints:
-    """A new dimension was cut from a run that it does not divide: some of its elements would lie in the next run, at a different step.
-    Is what is left of the run a multiple of it?
+    """A transposed tensor was viewed as one long dimension, with the step of its last one: behind the end of that one the next element
+    does not lie a step further. Perhaps it was not asked whether what is left of a run is a multiple of the new size.
     """
     strides = []
     for n in reversed(new_size):
@@ -375,6 +390,19 @@ def ones_from_a_run(runs: Runs, new_size: Ints) -> Ints:
     return tuple(reversed(strides))
 
 
+@cuts.variant(ones_from_a_run)
+def _(runs: Runs, new_size: Ints) -> Ints:
+    strides = []
+    for n in reversed(new_size):
+        left, step = runs.pop(0)
+        if left % n:
+            raise NoView
+        strides.append(step)
+        if left > n:
+            runs.insert(0, [left // n, step * n])
+    return tuple(reversed(strides))
+
+
 @view_strides.mistake(breaks=ANY_STRIDE)
 def no_new_ones(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """None came back for a new size with a 1 at its end. A dimension of size 1 may stand anywhere, as `unsqueeze` puts it."""
@@ -411,7 +439,7 @@ def count_not_compared(size: Ints, new_size: Ints) -> Ints:
 
 @view_strides.mistake(breaks=NONE)
 def count_not_compared_error(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    """With more elements in the new size than t has, there was an error: no run was left. Compare the products of the two sizes first."""
+    """With more elements in the new size than t has, there was an error: perhaps nothing was left to be cut. Compare the products of the two sizes first."""
     if -1 in new_size or 0 in new_size or 0 in size:
         return right(size, stride, new_size)
     try:
@@ -440,8 +468,8 @@ def minus_one_is_last(size: Ints, new_size: Ints) -> Ints:
 
 @infers.mistake(breaks=INFERRED)
 def minus_one_stays_as_in_t(size: Ints, new_size: Ints) -> Ints:
-    """-1 was taken for the size that the dimension of t in this place has. So it is in `expand`; in `view` it is what makes the numbers
-    of elements equal.
+    """A -1 was not the size that makes the numbers of elements equal. Perhaps it was taken for the size that the dimension of t in this
+    place has: so it is in `expand`.
     """
     if -1 in new_size[len(size) :]:
         raise NoView
@@ -450,24 +478,33 @@ def minus_one_stays_as_in_t(size: Ints, new_size: Ints) -> Ints:
     )
 
 
-@infers.mistake(breaks=NONE)
-def rest_lost(size: Ints, new_size: Ints) -> Ints:
+@view_strides.mistake(breaks=NONE)
+def rest_lost(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """-1 stood beside a number by which the elements of t cannot be divided, and a result came back. `//` forgets the rest: look at
     `%` first.
     """
     known = prod(n for n in new_size if n != -1)
-    if new_size.count(-1) != 1 or known == 0 or known > prod(size) or prod(size) % known == 0:
-        return inferred(size, new_size)
-    return tuple(prod(size) // known if n == -1 else n for n in new_size)
-
-
-@view_strides.mistake(breaks=NONE)
-def rest_lost_and_cut(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    """-1 stood beside a number larger than all elements of t together, and a result came back. No size fits there: 0 would make none."""
-    known = prod(n for n in new_size if n != -1)
-    if new_size.count(-1) == 1 and known > prod(size) > 0:
-        return (0,) * len(new_size)
+    if new_size.count(-1) == 1 and known and stride == row_major(size):
+        return row_major(tuple(prod(size) // known if n == -1 else n for n in new_size))
     return right(size, stride, new_size)
+
+
+@infers.mistake(breaks=NONE)
+def larger_than_all(size: Ints, new_size: Ints) -> Ints:
+    """-1 stood beside a number larger than all elements of t together, and a result came back. No size fits there: `//` gives 0, and
+    with that there would be no elements.
+    """
+    known = prod(n for n in new_size if n != -1)
+    if new_size.count(-1) == 1 and known:
+        return tuple(prod(size) // known if n == -1 else n for n in new_size)
+    return inferred(size, new_size)
+
+
+@view_strides.mistake(breaks=STRIDES)
+def floats(size: Ints, stride: Ints, new_size: Ints) -> Any:
+    """A stride came back as a float. Perhaps `/` was taken, which makes floats of ints, where `//` keeps them."""
+    found = right(size, stride, new_size)
+    return None if found is None else tuple(step / 1 for step in found)
 
 
 @infers.mistake(breaks=NONE)
@@ -481,9 +518,7 @@ def several_minus_ones(size: Ints, new_size: Ints) -> Ints:
 
 @infers.mistake(breaks=NONE)
 def several_of_one_element(size: Ints, new_size: Ints) -> Ints:
-    """Two -1 were taken in a tensor of one element, or of none, where both could stand for the same size. More than one -1 is never
-    right: count them.
-    """
+    """Two -1 were taken in a tensor of one element. Both could stand for 1, and still `view` raises: more than one -1 is never right."""
     known = prod(n for n in new_size if n != -1)
     if new_size.count(-1) < 2 or known == 0 or prod(size) % known:
         return inferred(size, new_size)
@@ -534,6 +569,12 @@ def looked_up_in_nothing(size: Ints, stride: Ints, new_size: Ints) -> Ints | Non
 
 @view_strides.variant(looked_up_in_nothing)
 def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    assert list(stride)[-1] >= 0
+    return right(size, stride, new_size)
+
+
+@view_strides.variant(looked_up_in_nothing)
+def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     assert size[0] >= 0
     return right(size, stride, new_size)
 
@@ -554,14 +595,3 @@ def nothing_by_the_same_rule(size: Ints, stride: Ints, new_size: Ints) -> Ints |
         return cut(runs_of(size, stride), wanted)
     except NoView:
         return None
-
-
-@view_strides.mistake(breaks=INFERRED)
-def shown_below(size: Ints, stride: Ints, new_size: Ints) -> Any:
-    """With -1 the result is not what it is to be. Perhaps it is that of torch's function for sizes in which no -1 is left: a number has to
-    be put in its place first.
-    """
-    if -1 not in new_size and (prod(new_size) != prod(size)):
-        return None
-    found = _compute_stride(size, stride, new_size) if -1 in new_size else right(size, stride, new_size)
-    return None if found is None else tuple(found)
