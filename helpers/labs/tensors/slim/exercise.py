@@ -155,6 +155,7 @@ def strangers(answer: Answer, trial: Trial) -> None:
             Case("rows 2 and 3 of 9 x 5: one ends where the other begins", {"two": big[2], "three": big[3]}),
             Case("the same, the later one first", {"three": big[3], "two": big[2]}),
             Case("cells 3 to 6 of 20, and 8 to 11", {"one": long[3:7], "other": long[8:12]}),
+            Case("cells 2, 5 and 8 of 20, and 9 to 12", {"one": long[2:9:3], "other": long[9:13]}),
             Case("two elements of 20 beside each other", {"one": long[6], "other": long[7]}),
             Case("row 4 of two tensors of 9 x 5", {"one": big[4], "other": other[4]}),
             Case(

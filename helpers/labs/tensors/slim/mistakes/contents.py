@@ -37,7 +37,7 @@ right = slimmer()
 
 @slim.mistake(breaks=NEW_DICT)
 def edits_the_dict(state: State) -> State:
-    """The entries of `state` were replaced. Whoever has this dict still sees the tensors change their memory: make a new one."""
+    """The entries of `state` are not what they were. Who else has this dict sees that, too: put the new tensors into a new one."""
     state.update(right(state))
     return state
 
@@ -62,14 +62,14 @@ def _(state: State) -> State:
 
 @slim.mistake(breaks=EACH)
 def all_float32(state: State) -> State:
-    """Something has the dtype of a different tensor, or torch's default. Perhaps the new memory was made without `dtype=`."""
+    """Something has a different dtype than in `state`. Perhaps the new memory was made without `dtype=`."""
     new = right(state)
     return {name: t if t is state[name] else t.float() for name, t in new.items()}
 
 
 @parts.mistake(breaks=EACH)
 def shape_lost() -> Answer:
-    """Something came back as a flat vector. The memory is one; the tensor in it has its shape."""
+    """Something has a different shape than in `state`. Perhaps the memory came back, which is flat, and not the tensor in it."""
     return slimmer(alone=lambda t, first, stop: packed(t).flatten())
 
 
@@ -90,16 +90,24 @@ def _(state: State) -> State:
 
 @slim.mistake(breaks=STAYS)
 def turns_gradients_off(state: State) -> State:
-    """A tensor in `state` no longer is what it was. Perhaps `requires_grad_(False)`: it turns the tensor itself, the model's parameter, too."""
+    """A tensor in `state` is not what it was. Perhaps `requires_grad_(False)`: it turns the tensor itself, the model's parameter, too."""
     for t in state.values():
         if t.is_leaf:
             t.requires_grad_(False)
     return right(state)
 
 
+@slim.mistake(breaks=EACH)
+def by_numpy(state: State) -> State:
+    """A tensor that requires grad raises. Perhaps `numpy()`, which wants a `detach()` before it."""
+    for t in state.values():
+        t.numpy()
+    return right(state)
+
+
 @slim.mistake(breaks=STAYS)
 def moves_the_tensors(state: State) -> State:
-    """The tensors in `state` were given a new memory themselves, perhaps by `t.data =` or `t.set_`. Others may still look at the old one."""
+    """A tensor in `state` is not what it was. Perhaps it was given the new memory itself, by `t.data =` or `t.set_`: leave it, and return new ones."""
     for name, new in right(state).items():
         if new is not state[name]:
             state[name].data = new

@@ -9,12 +9,14 @@ from helpers.labs.tensors.slim.exercise import (
     ALONE,
     BELONG,
     RANGE,
+    TOGETHER,
     slim,
 )
 from helpers.labs.tensors.slim.right import (
     Answer,
     Group,
     State,
+    alone,
     bounds,
     by_bounds,
     grouped,
@@ -144,7 +146,7 @@ def in_the_order_of_the_names() -> Answer:
 
 @parts.mistake(breaks=RANGE)
 def common_elements() -> Answer:
-    """Two columns side by side were parted, as they have no element in common. What counts are ranges, and these overlap."""
+    """Two columns side by side were parted, perhaps as they have no element in common. What counts are ranges, and these overlap."""
 
     def cells(t: Tensor) -> set[int]:
         found = {t.storage_offset()}
@@ -176,6 +178,33 @@ def as_long_as_they_have_elements() -> Answer:
 
 
 @parts.mistake(breaks=RANGE)
+def room_for_their_elements() -> Answer:
+    """Two views of a column raise: perhaps their new memory has room for as many cells as they have elements, and a column goes from row to row."""
+    return slimmer(
+        groups=by_bounds(lambda t: (t.storage_offset(), t.storage_offset() + t.numel())),
+        alone=lambda t, first, stop: alone(t, *bounds(t)),
+    )
+
+
+@parts.mistake(breaks=TOGETHER)
+def end_of_the_last_one() -> Answer:
+    """A tensor and a piece in its middle raise: perhaps the new memory ends with the one that begins last. It ends with the furthest end of all."""
+
+    def groups(state: State, names: list[str]) -> list[Group]:
+        found: list[Group] = []
+        for name in sorted(names, key=lambda name: bounds(state[name])):
+            first, stop = bounds(state[name])
+            if found and first < found[-1][1]:
+                start, _, who = found.pop()
+                found.append((start, stop, [*who, name]))
+            else:
+                found.append((first, stop, [name]))
+        return found
+
+    return slimmer(groups=groups)
+
+
+@parts.mistake(breaks=RANGE)
 def one_short() -> Answer:
     """Two ranges with one cell in common were not joined. A range ends behind its last element: one more than `(n - 1) * stride`."""
     short = by_bounds(lambda t: (bounds(t)[0], bounds(t)[1] - 1))
@@ -188,7 +217,7 @@ def one_short() -> Answer:
 
 @parts.mistake(breaks=RANGE)
 def n_times_stride() -> Answer:
-    """A range goes beyond the last element: from the first to the last it is `(n - 1) * stride`, and not `n * stride`."""
+    """A tensor with gaps was joined to one that begins right behind its last element. Perhaps its range was taken as `n * stride`: it is `(n - 1) * stride + 1`."""
 
     def further(t: Tensor) -> tuple[int, int]:
         first = t.storage_offset()
@@ -203,7 +232,7 @@ def n_times_stride() -> Answer:
 
 @parts.mistake(breaks=BELONG)
 def cells_of_any_storage() -> Answer:
-    """Tensors of different memories were mixed: they begin at the same cell, each of its own memory. Cells are compared within one storage only."""
+    """Tensors of different memories were mixed: perhaps as they begin at the same cell, each of its own memory. Cells are compared within one storage only."""
     return slimmer(memory=lambda t: t.dtype)
 
 

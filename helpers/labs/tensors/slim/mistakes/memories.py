@@ -44,15 +44,26 @@ def from_the_start() -> Answer:
 
 
 @parts.mistake(breaks=TOGETHER)
+def to_the_end() -> Answer:
+    """The new memory is too large: perhaps it goes on to the end of the old one, and not to the last element of the group."""
+
+    def end(t: Tensor) -> int:
+        return t.untyped_storage().nbytes() // t.element_size()
+
+    return slimmer(
+        together=lambda state, group: together(state, (group[0], end(state[group[2][0]]), group[2])),
+        alone=lambda t, first, stop: alone(t, first, end(t)),
+    )
+
+
+@parts.mistake(breaks=TOGETHER)
 def offset_forgotten() -> Answer:
-    """Tensors that overlap have the values of others: all of them begin at the start of the new memory. Each has its offset there."""
+    """Of tensors that overlap some have other values than before. Perhaps all of them begin at the start of the new memory: each has its offset there."""
 
     def put(state: State, group: Group) -> State:
         first, stop, names = group
         memory = span(state[names[0]], first, stop)
-        wide = memory.new_zeros(2 * len(memory))  # what lies behind is read, and belongs to nobody
-        wide[: len(memory)] = memory
-        return {name: wide.as_strided(state[name].shape, state[name].stride()) for name in names}
+        return {name: memory.as_strided(state[name].shape, state[name].stride()) for name in names}
 
     return slimmer(together=put)
 
@@ -65,13 +76,13 @@ def _at_old_offsets(state: State, group: Group) -> State:
 
 @parts.mistake(breaks=TOGETHER)
 def old_offsets() -> Answer:
-    """The offset of the old memory was used in the new one, which begins where the group begins: less by the group's first cell."""
+    """Tensors that overlap raise. Perhaps the offset of the old memory was used in the new one, which is smaller: there, it is less by the first cell of the group."""
     return slimmer(together=_at_old_offsets)
 
 
 @parts.mistake(breaks=TOGETHER)
 def offset_added_twice() -> Answer:
-    """What was copied begins too late: the offset of `as_strided` counts from the start of the storage, also on a view that begins later."""
+    """Tensors that overlap have other values than before. Perhaps what was copied begins too late: the offset of `as_strided` counts from the start of the storage, also on a view that begins later."""
 
     def late(state: State, group: Group) -> State:
         first, stop, names = group
@@ -85,7 +96,7 @@ def offset_added_twice() -> Answer:
 
 @parts.mistake(breaks=TOGETHER)
 def row_major_in_groups() -> Answer:
-    """In a shared memory a tensor got the strides of a contiguous one. To overlap as before it needs the strides that it had."""
+    """In a shared memory some tensors that are not contiguous have other values. Perhaps they got the strides of contiguous ones: to overlap as before, they need those that they had."""
 
     def put(state: State, group: Group) -> State:
         first, stop, names = group
