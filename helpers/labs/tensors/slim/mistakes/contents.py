@@ -52,7 +52,8 @@ def the_dict_itself(state: State) -> State:
 def by_memory_in_order(state: State) -> State:
     """The names stand in another order. Perhaps the result was filled memory by memory; `dict(state)` at the start keeps the order."""
     new = right(state)
-    return {name: new[name] for name in sorted(state, key=lambda name: (storage(state[name]), name))}
+    first = {storage(t): at for at, t in reversed(list(enumerate(state.values())))}
+    return {name: new[name] for name in sorted(state, key=lambda name: first[storage(state[name])])}
 
 
 @slim.variant(by_memory_in_order)
