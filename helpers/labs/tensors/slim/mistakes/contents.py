@@ -1,0 +1,221 @@
+"""What people write for 11.slim: the dict, its tensors, all or nothing, and empty ones."""
+
+from __future__ import annotations
+
+import copy
+
+from torch import Tensor
+
+from helpers.check.spec import returned
+from helpers.labs.tensors.slim.exercise import (
+    ALONE,
+    EACH,
+    EMPTY,
+    NEW_DICT,
+    STAYS,
+    TOGETHER,
+    slim,
+)
+from helpers.labs.tensors.slim.right import (
+    Answer,
+    State,
+    alone,
+    bounds,
+    by_bounds,
+    packed,
+    slimmer,
+    storage,
+    together,
+)
+
+parts = slim.bank(returned)
+right = slimmer()
+
+
+# The dict and what is in it.
+
+
+@slim.mistake(breaks=NEW_DICT)
+def edits_the_dict(state: State) -> State:
+    """The entries of `state` are not what they were. Who else has this dict sees that, too: put the new tensors into a new one."""
+    state.update(right(state))
+    return state
+
+
+@slim.mistake(breaks=NEW_DICT)
+def the_dict_itself(state: State) -> State:
+    """The very dict came back that was given. Asked is a new one, also where nothing is to be done."""
+    return state
+
+
+@slim.mistake(breaks=NEW_DICT)
+def by_memory_in_order(state: State) -> State:
+    """The names stand in another order. Perhaps the result was filled memory by memory; `dict(state)` at the start keeps the order."""
+    new = right(state)
+    first = {storage(t): at for at, t in reversed(list(enumerate(state.values())))}
+    return {name: new[name] for name in sorted(state, key=lambda name: first[storage(state[name])])}
+
+
+@slim.variant(by_memory_in_order)
+def _(state: State) -> State:
+    return dict(sorted(right(state).items()))
+
+
+@slim.mistake(breaks=EACH)
+def all_float32(state: State) -> State:
+    """Something has a different dtype than in `state`. Perhaps the new memory was made without `dtype=`."""
+    new = right(state)
+    return {name: t if t is state[name] else t.float() for name, t in new.items()}
+
+
+@parts.mistake(breaks=EACH)
+def shape_lost() -> Answer:
+    """Something has a different shape than in `state`. Perhaps the memory came back, which is flat, and not the tensor in it."""
+    return slimmer(alone=lambda t, first, stop: packed(t).flatten())
+
+
+@parts.mistake(breaks=EACH)
+def keeps_the_graph() -> Answer:
+    """A new tensor requires grad: the copy was recorded. Take it of `t.detach()`, or under `torch.no_grad()`."""
+    return slimmer(detached=lambda t: t)
+
+
+@slim.variant(keeps_the_graph)
+def _(state: State) -> State:
+    new = right(state)
+    return {
+        name: new[name] if new[name] is t else new[name].requires_grad_(t.requires_grad)
+        for name, t in state.items()
+    }
+
+
+@slim.mistake(breaks=STAYS)
+def turns_gradients_off(state: State) -> State:
+    """A tensor in `state` is not what it was. Perhaps `requires_grad_(False)`: it turns the tensor itself, the model's parameter, too."""
+    for t in state.values():
+        if t.is_leaf:
+            t.requires_grad_(False)
+    return right(state)
+
+
+@slim.mistake(breaks=EACH)
+def by_numpy(state: State) -> State:
+    """A tensor that requires grad raises. Perhaps `numpy()`, which wants a `detach()` before it."""
+    for t in state.values():
+        t.numpy()
+    return right(state)
+
+
+@slim.mistake(breaks=STAYS)
+def moves_the_tensors(state: State) -> State:
+    """A tensor in `state` is not what it was. Perhaps it was given the new memory itself, by `t.data =` or `t.set_`: leave it, and return new ones."""
+    for name, new in right(state).items():
+        if new is not state[name]:
+            state[name].data = new
+    return dict(state)
+
+
+# All or nothing.
+
+
+@slim.mistake(breaks=ALONE)
+def nothing_done(state: State) -> State:
+    """A row still keeps the memory that it was cut from: nothing was copied."""
+    return dict(state)
+
+
+@slim.mistake(breaks=ALONE)
+def detached_only(state: State) -> State:
+    """`detach()`, or a view, is a new tensor with the old memory. A file of it is as large as before."""
+    return {name: t.detach() for name, t in state.items()}
+
+
+@slim.mistake(breaks=ALONE)
+def deep_copy(state: State) -> State:
+    """The memory was copied whole. Perhaps `deepcopy`, or a file that was written and read: both keep the ties, and all that nobody names."""
+    copies = copy.deepcopy({name: t.detach() for name, t in state.items()})
+    return dict(copies)
+
+
+@slim.mistake(breaks=TOGETHER)
+def clones_all(state: State) -> State:
+    """Tensors that overlap have a memory each: the tie between them is lost, and what is written to one is not seen in the other."""
+    return {name: t.detach().clone() for name, t in state.items()}
+
+
+@slim.mistake(breaks=TOGETHER)
+def clones_where_it_saves(state: State) -> State:
+    """Two tensors over the same cells have a memory each: their tie is lost. Each view was copied on its own, though only where it is smaller than its memory."""
+    return {
+        name: t.detach().clone() if t.nbytes < t.untyped_storage().nbytes() else t
+        for name, t in state.items()
+    }
+
+
+@slim.mistake(breaks=TOGETHER)
+def ties_of_objects(state: State) -> State:
+    """Only the same object stays tied to itself. Two views of the same cells are two objects, and belong together, too."""
+    new = {id(t): packed(t.detach()) for t in state.values()}
+    return {name: new[id(t)] for name, t in state.items()}
+
+
+@slim.mistake(breaks=TOGETHER)
+def ties_of_twins(state: State) -> State:
+    """Tensors with the same cells stay tied, and those that overlap in part do not."""
+    new = {(t.data_ptr(), t.shape, t.stride()): packed(t.detach()) for t in state.values()}
+    return {name: new[t.data_ptr(), t.shape, t.stride()] for name, t in state.items()}
+
+
+# Empty ones.
+
+
+@parts.mistake(breaks=EMPTY)
+def empty_ones_as_they_are() -> Answer:
+    """A tensor without elements still keeps its old memory, all of it, to show nothing."""
+    return slimmer(empty=lambda t: t)
+
+
+@parts.mistake(breaks=EMPTY)
+def empty_ones_join() -> Answer:
+    """A tensor without elements was joined to others. It has no range: (n - 1) * stride means nothing where n is 0."""
+
+    def renewed_all(state: State, names: list[str]) -> State:
+        new: State = {}
+        for group in by_bounds(lambda t: bounds(t) if t.numel() else (t.storage_offset(),) * 2)(state, names):
+            first, stop, who = group
+            new.update(
+                together(state, group) if len(who) > 1 else {who[0]: alone(state[who[0]], first, stop)}
+            )
+        return new
+
+    return slimmer(renewed=renewed_all)
+
+
+@slim.mistake(breaks=EMPTY)
+def empty_ones_lost(state: State) -> State:
+    """Tensors without elements are missing in the result."""
+    new = right(state)
+    return {name: t for name, t in new.items() if t.numel() or t is state[name]}
+
+
+@parts.mistake(breaks=EMPTY)
+def empty_ones_of_one_dimension() -> Answer:
+    """A tensor without elements lost its shape. No row of five columns is (0, 5), and not (0,)."""
+    return slimmer(empty=lambda t: t.new_empty(0))
+
+
+@parts.mistake(breaks=EMPTY)
+def empty_ones_raise() -> Answer:
+    """A tensor without elements raises. Perhaps its range was computed, and is negative."""
+
+    def fail(t: Tensor) -> Tensor:
+        return t.as_strided((-1,), (1,))
+
+    return slimmer(empty=fail)
+
+
+@slim.mistake(breaks=NEW_DICT)
+def a_state_needs_a_tensor(state: State) -> State:
+    """A state without tensors raises. The result is an empty dict."""
+    next(iter(state.values()))
+    return right(state)
