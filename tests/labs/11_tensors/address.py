@@ -37,15 +37,13 @@ class NotAnIndex(IndexError):
 
 
 def by_products(t: Tensor, index: tuple[int, ...]) -> int:
-    """Strides in bytes, as NumPy has them; products by map; an error of its own."""
-    try:
-        spots = [
-            range(n).index(at % n if -n <= at else n)
-            for at, n in zip(index, t.shape, strict=True)
-            if at < n or 1 / 0
-        ]
-    except (ValueError, ZeroDivisionError):
-        raise NotAnIndex(index) from None
+    """All ints that a dimension takes, in a table; strides in bytes, as NumPy has them; an error of its own."""
+    if len(index) != len(t.shape):
+        raise NotAnIndex(index)
+    tables = [{at: at % n for at in range(-n, n)} for n in t.shape]
+    if any(at not in table for at, table in zip(index, tables, strict=True)):
+        raise NotAnIndex(index)
+    spots = map(dict.__getitem__, tables, index)
     return t.data_ptr() + sum(map(operator.mul, spots, (step * t.itemsize for step in t.stride())))
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numpy as np
-
 Ints = tuple[int, ...]
 
 
@@ -94,35 +92,4 @@ def by_recursion(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     return walk(tuple(runs), wanted)
 
 
-def by_prefixes(size: Ints, stride: Ints, new_size: Ints) -> Any:
-    """NumPy's integers, and cumulated products: where both sizes have an end, and where t has a break."""
-    wanted = filled(size, new_size)
-    if wanted is None or 0 in wanted:
-        return wanted
-    real = [(n, step) for n, step in zip(size, stride, strict=True) if n != 1]
-    ends = np.cumprod(
-        [1, *(n for n, _ in reversed(real))]
-    )  # how many elements lie in the last 0, 1, ... dimensions
-    steps = [step for _, step in reversed(real)]
-    follows = {
-        int(ends[at]) for at in range(1, len(real)) if steps[at] == steps[at - 1] * (ends[at] // ends[at - 1])
-    }
-    inside, found = 1, []
-    for n in reversed(wanted):
-        if n == 1:
-            found.append(np.int64(0))
-            continue
-        whose = int(np.searchsorted(ends, inside, side="right")) - 1
-        crossed = {int(end) for end in ends[1:-1] if inside < end < inside * n}
-        run = whose
-        while run > 0 and int(ends[run]) in follows:
-            run -= 1
-        reach = [int(end) for end in ends[1:] if int(end) not in follows and end > inside]
-        if crossed - follows or reach[0] % (inside * n):
-            return None
-        found.append(np.int64(steps[run] * (inside // int(ends[run]))))
-        inside *= n
-    return tuple(reversed(found))
-
-
-RIGHT: list[Any] = [by_places, by_two_counters, by_recursion, by_prefixes]
+RIGHT: list[Any] = [by_places, by_two_counters, by_recursion]
