@@ -5,23 +5,23 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from helpers.check.operations import operations
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.tensors.reshape.inputs import (
     COPIES,
     FORBIDDEN,
+    MEMORY,
     PLAIN,
     VIEWS,
     Answer,
     Case,
     called,
     functions,
-    memory,
     require_values,
     result,
     state,
 )
+from helpers.labs.tensors.shared.memory import made, memory
 
 reshape = Exercise(
     "11.reshape",
@@ -53,57 +53,89 @@ WHOLE = "The elements of a tensor in a different shape: a view where there is on
 
 @reshape.property("shape and values, of a contiguous tensor", asks=VALUES)
 def values(answer: Answer, trial: Trial) -> None:
-    for case in PLAIN:
-        require_values(answer, trial, case)
+    require_values(answer, trial, PLAIN)
 
 
 @reshape.property("shape and values, where there is no view", asks=VALUES)
 def values_of_copies(answer: Answer, trial: Trial) -> None:
-    for case in COPIES:
-        require_values(answer, trial, case)
-    for dtype in (torch.float64, torch.int64, torch.uint8, torch.bool, torch.bfloat16):
-        for case in (COPIES[0], VIEWS[2]):
-            require_values(answer, trial, case, dtype)
+    require_values(answer, trial, COPIES)
 
 
 @reshape.property("shape and values of views: sliced, permuted, expanded", asks=VALUES)
 def values_of_views(answer: Answer, trial: Trial) -> None:
-    for case in VIEWS:
-        require_values(answer, trial, case)
+    require_values(answer, trial, VIEWS)
+
+
+@reshape.property("shape and values, of any dtype", asks=VALUES)
+def values_of_dtypes(answer: Answer, trial: Trial) -> None:
+    for dtype in (torch.float64, torch.int64, torch.uint8, torch.bool, torch.bfloat16):
+        require_values(answer, trial, (PLAIN[0], COPIES[0], VIEWS[2]), dtype)
 
 
 @reshape.property("a contiguous tensor is never copied", asks=(VIEW, WHOLE))
 def view_of_contiguous(answer: Answer, trial: Trial) -> None:
-    for case in PLAIN:
-        require_view(answer, trial, case)
+    require_views(answer, trial, PLAIN)
 
 
 @reshape.property("a view, wherever there is one", asks=(VIEW, WHOLE))
 def view_of_others(answer: Answer, trial: Trial) -> None:
-    for case in VIEWS:
-        require_view(answer, trial, case)
+    require_views(answer, trial, VIEWS)
 
 
-def require_view(answer: Answer, trial: Trial, case: Case) -> None:
-    t = case.numbers()
-    with operations() as ran:
-        got = result(answer, trial, t, case)
-    made = sum(each.bytes for each in ran)
+def require_views(answer: Answer, trial: Trial, cases: tuple[Case, ...]) -> None:
+    """Wrong if one is no view, or if memory was made for it. All are tried before the first is told."""
+    wrong = []
+    for case in cases:
+        t = case.numbers()
+        with made() as memories:
+            got = result(answer, trial, t, case)
+        real = [(each.operation, each.bytes) for each in memories if not each.meta]
+        is_view = memory(got) == memory(t)
+        if not is_view or real:
+            wrong.append((case, is_view, real))
+    if not wrong:
+        return
+    case, is_view, real = wrong[0]
+    trial.given(case.given(case.numbers()))
+    observed = [(each.about, each.shape, is_one, ran) for each, is_one, ran in wrong]
     trial.true(
-        memory(got) == memory(t),
+        is_view,
         f"The result has a memory of its own, and there is a view: t.view({case.shape}) does not raise.",
         expected="a view of t",
         got="a copy",
-        observed=("copied", case.about, case.shape, made),
+        observed=observed,
     )
-    trial.true(
-        made == 0,
-        f"The result is a view, and on the way {made} bytes of memory were made: "
-        f"{', '.join(each.name for each in ran if each.bytes)}.",
+    trial.fail(
+        f"The result is a view, and on the way {sum(size for _, size in real)} bytes of memory were made: "
+        f"{', '.join(name for name, _ in real[:4])}.",
         expected="no memory",
-        got=f"{made} bytes",
-        observed=("memory", case.about, case.shape, made),
+        got=f"{sum(size for _, size in real)} bytes",
+        observed=observed,
     )
+
+
+@reshape.property("t stays as it was", asks=STAYS)
+def stays(answer: Answer, trial: Trial) -> None:
+    for needs_grad in (False, True):
+        changes = []
+        for case in (*PLAIN, *VIEWS, *COPIES):
+            t = case.numbers().requires_grad_(needs_grad)
+            before = state(t)
+            called(answer, trial, t, case, ", requires grad" if needs_grad else "")
+            after = state(t)
+            if changed := [what for what in before if before[what] != after[what]]:
+                changes.append((case, changed, before[changed[0]], after[changed[0]]))
+        if not changes:
+            continue
+        case, changed, was, is_now = changes[0]
+        trial.given(case.given(case.numbers()) + (", requires grad" if needs_grad else ""))
+        hidden = changed[0] == MEMORY  # an address differs from run to run
+        trial.fail(
+            f"The answer changed t: {', '.join(changed)}.",
+            expected="t as it was" if hidden else f"{changed[0]}: {was}",
+            got="a different memory" if hidden else f"{is_now}",
+            observed=("t changed", needs_grad, sorted({what for _, found, *_ in changes for what in found})),
+        )
 
 
 @reshape.property("else a contiguous copy of just the elements", asks=(COPY, EXACT, WHOLE))
@@ -140,18 +172,17 @@ def copies(answer: Answer, trial: Trial) -> None:
 def one_memory(answer: Answer, trial: Trial) -> None:
     for case in COPIES:
         t = case.numbers()
-        with operations() as ran:
+        with made() as memories:
             got = result(answer, trial, t, case)
-        sizes = [(each.name, each.bytes) for each in ran if each.bytes]
-        made = sum(len(each.memories) for each in ran)
+        real = [(each.operation, each.bytes) for each in memories if not each.meta]
         needed = got.numel() * got.element_size()
+        few = f"{', '.join(f'{size} bytes by {name}' for name, size in real[:4])}{', ...' * (len(real) > 4)}"
         trial.true(
-            made <= 1,
-            f"{made} memories were made, and one is enough: "
-            f"{', '.join(f'{size} bytes by {name}' for name, size in sizes)}.",
+            len(real) <= 1,
+            f"{len(real)} memories were made, and one is enough: {few}.",
             expected=f"one, of {needed} bytes",
-            got=f"{made}, of {sum(size for _, size in sizes)} bytes in all",
-            observed=("memories", case.about, case.shape, sizes),
+            got=f"{len(real)}, of {sum(size for _, size in real)} bytes in all",
+            observed=("memories", case.about, case.shape, real),
         )
 
 
@@ -211,71 +242,70 @@ def outcome(answer: Answer, trial: Trial, case: Case) -> str:
     return f"returned a tensor of shape {tuple(came.shape)}" if is_tensor else f"returned {came!r:.80}"
 
 
-@reshape.property("t stays as it was", asks=STAYS)
-def stays(answer: Answer, trial: Trial) -> None:
-    for case in (*PLAIN, *VIEWS, *COPIES):
-        for needs_grad in (False, True):
-            t = case.numbers().requires_grad_(needs_grad)
-            before = state(t)
-            called(answer, trial, t, case, ", requires grad" if needs_grad else "")
-            after = state(t)
-            changed = [what for what in before if before[what] != after[what]]
-            at = changed[0] if changed else ""
-            # An address would differ from run to run.
-            hidden = at == "where its memory is"
-            trial.true(
-                not changed,
-                f"The answer changed t: {', '.join(changed)}.",
-                expected="t as it was" if hidden else f"{at}: {before.get(at)}",
-                got="a different memory" if hidden else f"{after.get(at)}",
-                observed=("t changed", changed, case.about, case.shape, needs_grad),
-            )
-
-
 @reshape.property("gradients go back, through views and through copies", asks=GRADIENT)
 def gradients(answer: Answer, trial: Trial) -> None:
-    for case in (*PLAIN, *VIEWS, *COPIES):
-        source = torch.randn(case.of, generator=trial.generator, dtype=torch.float64).requires_grad_()
-        t = case.way(source)
-        got, want = result(answer, trial, t, case, ", requires grad"), t.reshape(case.shape)
-        trial.true(
-            got.requires_grad and (got is t or got.grad_fn is not None),
+    kinds = {"contiguous": PLAIN, "views": VIEWS, "copies": COPIES}
+    cut = []
+    for kind, cases in kinds.items():
+        for case in cases:
+            t = case.way(torch.zeros(case.of, requires_grad=True))
+            got = result(answer, trial, t, case, ", requires grad")
+            if got is not t and got.grad_fn is None:
+                cut.append((kind, case))
+    if cut:
+        case = cut[0][1]
+        trial.given(case.given(case.numbers()) + ", requires grad")
+        trial.fail(
             "t requires grad, and the result has no grad_fn: no gradient goes back to t.",
             expected="a grad_fn",
             got="None",
-            observed=("no graph", case.about, case.shape),
+            observed=("no graph", list(dict.fromkeys(kind for kind, _ in cut))),
         )
-        upstream = torch.randn(want.shape, generator=trial.generator, dtype=want.dtype)
-        (wanted,) = torch.autograd.grad(want, source, upstream, retain_graph=True)
-        (found,) = torch.autograd.grad(got, source, upstream, allow_unused=True)
-        trial.true(
-            found is not None,
-            "The result has a grad_fn, and no gradient comes to what t was made from.",
-            expected="a gradient",
-            got="none",
-            observed=("no gradient", case.about, case.shape),
-        )
-        trial.equal(
-            found,
-            wanted,
-            "The gradient of what t was made from",
-            observed=("gradient", case.about, case.shape),
-        )
+    for case in (*PLAIN, *VIEWS, *COPIES):
+        require_gradient(answer, trial, case)
+
+
+def require_gradient(answer: Answer, trial: Trial, case: Case) -> None:
+    source = torch.randn(case.of, generator=trial.generator, dtype=torch.float64).requires_grad_()
+    t = case.way(source)
+    got, want = result(answer, trial, t, case, ", requires grad"), t.reshape(case.shape)
+    upstream = torch.randn(want.shape, generator=trial.generator, dtype=want.dtype)
+    (wanted,) = torch.autograd.grad(want, source, upstream, retain_graph=True)
+    (found,) = torch.autograd.grad(got, source, upstream, allow_unused=True)
+    trial.true(
+        found is not None,
+        "The result has a grad_fn, and no gradient comes to what t was made from.",
+        expected="a gradient",
+        got="none",
+        observed=("no gradient", case.about, case.shape),
+    )
+    trial.equal(
+        found,
+        wanted,
+        "The gradient of what t was made from",
+        observed=("gradient", case.about, case.shape),
+    )
 
 
 @reshape.property("none of torch's own that do the whole of it is called", asks=OWN)
 def own_work(answer: Answer, trial: Trial) -> None:
     wrong_shapes = tuple(Case(of.of, of.way, of.about, shape) for of, shape, _ in NO_SHAPES)
+    found: list[tuple[Case, str]] = []
     for case in (*PLAIN, *VIEWS, *COPIES, *wrong_shapes):
         t = case.numbers()
         with functions() as seen:
-            outcome_of_wrong = outcome(answer, trial, case) if case in wrong_shapes else ""
-            if not outcome_of_wrong:
+            if case in wrong_shapes:
+                outcome(answer, trial, case)
+            else:
                 called(answer, trial, t, case)
-        trial.true(
-            not seen,
-            f"The answer calls torch's own `{seen[0] if seen else ''}`, which is what this exercise builds.",
+        found += [(case, name) for name in seen]
+    if found:
+        case, name = found[0]
+        names = sorted({name for _, name in found})
+        trial.given(case.given(case.numbers()))
+        trial.fail(
+            f"The answer calls torch's own `{name}`, which is what this exercise builds.",
             expected=f"none of {', '.join(FORBIDDEN)}",
-            got=", ".join(dict.fromkeys(seen)),
-            observed=("calls", sorted({*seen}), case.about, case.shape),
+            got=", ".join(names),
+            observed=("calls", names),
         )

@@ -11,10 +11,13 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from helpers.check.compare import difference
 from helpers.check.trial import Trial
+from helpers.labs.tensors.shared.memory import made
 
 Shape = tuple[int, ...]
 Answer = Callable[[Tensor, Shape], Tensor]
+MEMORY = "where its memory is"
 FORBIDDEN = ("reshape", "reshape_as", "flatten", "unflatten", "ravel")
 
 
@@ -113,19 +116,42 @@ def result(answer: Answer, trial: Trial, t: Tensor, case: Case, more: str = "") 
     return got
 
 
-def require_values(answer: Answer, trial: Trial, case: Case, dtype: torch.dtype = torch.float32) -> None:
-    """Wrong if shape or values are not those of `t.reshape(shape)`."""
-    t = case.numbers(dtype)
-    want = t.detach().clone().reshape(case.shape)
+def require_values(
+    answer: Answer, trial: Trial, cases: tuple[Case, ...], dtype: torch.dtype = torch.float32
+) -> None:
+    """Wrong if shape or values are not those of `t.reshape(shape)`. All are tried before the first is told."""
+    wrong = []
+    for case in cases:
+        t = case.numbers(dtype)
+        want = t.detach().clone().reshape(case.shape)
+        got: Any = None
+        error = None
+        with made() as memories:
+            try:
+                got = called(answer, trial, t, case)
+            except (NotImplementedError, RecursionError):
+                raise
+            except RuntimeError as raised:
+                error = raised
+        if error is not None:
+            copied = [each.operation for each in memories if not each.meta]
+            wrong.append((case, got, want, error, ("RuntimeError", copied)))
+        elif difference(got, want, rtol=0, atol=0):
+            wrong.append((case, got, want, error, _plain(got)))
+    if not wrong:
+        return
+    case, got, want, error, _ = wrong[0]
     short = str(dtype).removeprefix("torch.")
-    got = called(answer, trial, t, case, f", {short}" if dtype != torch.float32 else "")
-    trial.equal(
-        got,
-        want,
-        observed=("values", case.about, case.shape, short, _plain(got)),
-        rtol=0,
-        atol=0,
-    )
+    trial.given(case.given(case.numbers()) + (f", {short}" if dtype != torch.float32 else ""))
+    observed = [(short, each.about, each.shape, seen) for each, *_, seen in wrong]
+    if error is not None:
+        trial.fail(
+            f"RuntimeError was raised, and t.reshape({case.shape}) raises nothing.",
+            expected=want,
+            got=f"RuntimeError: {str(error)[:120]}",
+            observed=observed,
+        )
+    trial.equal(got, want, rtol=0, atol=0, observed=observed)
 
 
 def _plain(got: Any) -> Any:
@@ -138,10 +164,6 @@ def _plain(got: Any) -> Any:
     return type(got).__name__
 
 
-def memory(t: Tensor) -> int:
-    return t.untyped_storage()._cdata
-
-
 def state(t: Tensor) -> dict[str, Any]:
     """All of a tensor that may not change."""
     return {
@@ -150,7 +172,7 @@ def state(t: Tensor) -> dict[str, Any]:
         "its offset": t.storage_offset(),
         "its dtype": str(t.dtype),
         "requires_grad": t.requires_grad,
-        "where its memory is": t.data_ptr(),
+        MEMORY: t.data_ptr(),
         "the size of its storage": t.untyped_storage().nbytes(),
         "its values": [f"{n:g}" for n in t.detach().double().flatten().tolist()],
         "how often it was edited in place": t._version,

@@ -128,6 +128,12 @@ def storage_copied_whole(t: Tensor, shape: Shape) -> Tensor:
     return flat.as_strided(shape, torch.empty(shape, device="meta").stride())
 
 
+@copy.mistake(breaks=VALUES)
+def through_a_list(t: Tensor, shape: Shape) -> Tensor:
+    """A copy of float64 came back as float32. Perhaps its elements went through Python: `torch.tensor` makes the default dtype of floats."""
+    return torch.tensor(t.tolist()).view(shape)
+
+
 # A view, where there is one.
 
 
@@ -222,9 +228,7 @@ def a_part_of_a_larger_memory(t: Tensor, shape: Shape) -> Tensor:
 @copy.mistake(breaks=EXACT)
 def copied_twice(t: Tensor, shape: Shape) -> Tensor:
     """Two copies were made one after the other, and the first is thrown away. `clone()` before `contiguous()` is one too many."""
-    return (
-        t.clone().contiguous().view(shape) if not t.clone().is_contiguous() else t.clone().clone().view(shape)
-    )
+    return t.clone().clone(memory_format=torch.contiguous_format).view(shape)
 
 
 @copy.variant(copied_twice)
@@ -278,9 +282,12 @@ def wrong_count_cut(t: Tensor, shape: Shape) -> Tensor:
 @whole.mistake(breaks=ERROR)
 def resized(t: Tensor, shape: Shape) -> Tensor:
     """A shape with more or fewer elements than t raised nothing: the copy was resized, and what is new in it holds anything."""
-    if -1 in shape or has_view(t, shape):
+    try:
         return answer()(t, shape)
-    return t.clone(memory_format=torch.contiguous_format).resize_(shape)
+    except RuntimeError:
+        if -1 in shape:
+            raise
+        return t.detach().clone(memory_format=torch.contiguous_format).resize_(shape)
 
 
 @whole.mistake(breaks=ERROR)
@@ -354,12 +361,9 @@ def squeezed_in_place(t: Tensor, shape: Shape) -> Tensor:
 @whole.mistake(breaks=STAYS)
 def made_contiguous(t: Tensor, shape: Shape) -> Tensor:
     """Where a copy was needed, t has a new memory, too. Perhaps the copy was given to `t.data`: then t no longer shares what it shared."""
-    if has_view(t, shape):
-        return t.view(shape)
-    dense = t.contiguous()
-    made = dense.clone().view(shape) if t.requires_grad else dense.view(shape)
-    t.data = t.detach().clone(memory_format=torch.contiguous_format)
-    return made
+    if not has_view(t, shape):
+        t.data = t.detach().contiguous()
+    return t.view(shape)
 
 
 @whole.mistake(breaks=STAYS)
