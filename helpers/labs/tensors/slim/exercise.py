@@ -35,6 +35,7 @@ slim = Exercise(
 SAME = "The same tensors, in memories no larger than they need."
 NEW_DICT = "Returns a new dict, with the names in the same order."
 EACH = "Each tensor has its shape, its dtype and its values, and needs no gradient."
+ONE_DTYPE = "Those that share one have one dtype."
 RANGE = "The range of a tensor goes from its first element in memory to its last."
 BELONG = "Tensors of one memory whose ranges overlap belong together, also through others between them."
 EMPTY = "An empty one has no range."
@@ -288,7 +289,9 @@ def stays(answer: Answer, trial: Trial) -> None:
     )
 
 
-@slim.property("any two pieces of five cells", asks=(SAME, BELONG, TOGETHER, ALONE), once_right=True)
+@slim.property(
+    "any two pieces of five cells", asks=(SAME, ONE_DTYPE, BELONG, TOGETHER, ALONE), once_right=True
+)
 def any_two(answer: Answer, trial: Trial) -> None:
     cells = numbers(trial, 5)
     slimmed(
