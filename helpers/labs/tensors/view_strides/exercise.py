@@ -244,6 +244,7 @@ def minus_one(answer: Answer, trial: Trial) -> None:
         trial,
         answer,
         why,
+        ((3, 4), (4, 1), (3, -1)),
         ((3, 4), (4, 1), (-1,)),
         ((3, 4), (4, 1), (2, -1)),
         ((3, 4), (4, 1), (-1, 2)),
