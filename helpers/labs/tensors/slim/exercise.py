@@ -239,12 +239,14 @@ def nothing_saved(answer: Answer, trial: Trial) -> None:
 @slim.property("an empty tensor belongs to none", asks=EMPTY)
 def empty(answer: Answer, trial: Trial) -> None:
     big, other = numbers(trial, 6, 5), numbers(trial, 6, 5, plus=50)
+    long = numbers(trial, 9, dtype=torch.int64)
     slimmed(
         trial,
         answer,
         (
             Case("no row of 6 x 5", {"none": big[3:3]}),
             Case("no column of 6 x 5", {"none": big[:, 2:2]}),
+            Case("no cell of 9 int64", {"none": long[4:4]}),
             Case("rows 1 to 3 of 6 x 5, and no row, cut at 2", {"rows": big[1:4], "none": big[2:2]}),
             Case("no column of 6 x 5, cut at 2, and rows 0 to 3", {"none": big[:, 2:2], "rows": big[:4]}),
             Case("row 1 of 6 x 5, and no row, cut at the end", {"row": big[1], "none": big[6:]}),

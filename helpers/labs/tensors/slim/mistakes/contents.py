@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import torch
 from torch import Tensor
 
 from helpers.check.spec import returned
@@ -202,6 +203,12 @@ def empty_ones_lost(state: State) -> State:
 def empty_ones_of_one_dimension() -> Answer:
     """A tensor without elements lost its shape. No row of five columns is (0, 5), and not (0,)."""
     return slimmer(empty=lambda t: t.new_empty(0))
+
+
+@parts.mistake(breaks=EACH)
+def empty_ones_float32() -> Answer:
+    """A tensor without elements has lost its dtype. Perhaps it was made new, by its shape alone."""
+    return slimmer(empty=lambda t: torch.empty(t.shape))
 
 
 @parts.mistake(breaks=EMPTY)
