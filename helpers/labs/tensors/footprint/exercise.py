@@ -208,11 +208,11 @@ def on_meta(answer: Answer, trial: Trial) -> None:
 
 @footprint.property("parameters, and tensors with a gradient", asks=(SUM, ONCE))
 def parameters(answer: Answer, trial: Trial) -> None:
-    tied, w = nn.Linear(3, 3), torch.ones(5, requires_grad=True)
-    head = nn.Parameter(tied.weight.detach())
+    weight, bias = nn.Parameter(torch.zeros(3, 3)), nn.Parameter(torch.zeros(3))
+    head, w = nn.Parameter(weight.detach()), torch.ones(5, requires_grad=True)
     w.sum().backward()
     assert w.grad is not None
-    three = [tied.weight, tied.bias, head]
+    three = [weight, bias, head]
     count(
         trial,
         answer,
