@@ -48,4 +48,13 @@ def by_elements(*tensors):
     return total
 
 
-RIGHT: list[Any] = [by_a_loop, by_address, by_weak_references, by_elements]
+def by_identity(*tensors):
+    """While a storage's Python object is kept, each view gives this very object."""
+    seen = []
+    for t in tensors:
+        if not t.is_meta and not any(t.untyped_storage() is each for each in seen):
+            seen.append(t.untyped_storage())
+    return sum(each.nbytes() for each in seen)
+
+
+RIGHT: list[Any] = [by_a_loop, by_address, by_weak_references, by_elements, by_identity]

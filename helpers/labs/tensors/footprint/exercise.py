@@ -23,8 +23,8 @@ footprint = Exercise(
     difficulty="easy",
     hints=[
         "A tensor keeps its storage, all of it: `t.untyped_storage()`. How many bytes has that?",
-        "Each call of `untyped_storage()` gives a new Python object, so `is` and `id` do not tell two storages apart. "
-        "`_cdata` is the address of the C++ object behind it.",
+        "Two views of one storage give the same `untyped_storage()._cdata`: the address of the C++ object behind it. It names a "
+        "storage as long as that is alive.",
         "`t.data_ptr()` is no name for a storage: two views of it may begin in different places.",
         "A dict from `_cdata` to `nbytes()` holds each storage once. Tensors with `is_meta` do not go into it.",
     ],
