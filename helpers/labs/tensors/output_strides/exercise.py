@@ -45,6 +45,7 @@ THE_FIRST = "Of tensors that differ the first decides."
 NO_STRIDE = "In a dimension with stride 0 all is in one place: that tensor says nothing about its order, and the next one is asked."
 SHAPE_ORDER = "No tensor decides here, so the order is that of the shape."
 EQUAL = "Equal strides decide nothing: the next tensor is asked."
+ALIGNED = "Shapes are aligned at their end: a tensor of two dimensions has the last two."
 PAIRS = "Each pair of dimensions is decided by itself: for one it may be the first tensor, for the next the second."
 
 
@@ -124,8 +125,8 @@ def broadcast(answer: Answer, trial: Trial) -> None:
             ((dense(), columns), NO_STRIDE),
             ((dense(2, 8, 4, 5, order=(0, 2, 3, 1)), dense(8, 1, 1)), THE_FIRST),
             ((dense(8, 1, 1), dense(2, 8, 4, 5, order=(0, 2, 3, 1))), NO_STRIDE),
-            ((dense(3, 3), dense(2, 3, 3, order=(2, 1, 0))), PAIRS),
-            ((dense(3, 3, order=(1, 0)), dense(2, 3, 3)), PAIRS),
+            ((dense(3, 3), dense(2, 3, 3, order=(2, 1, 0))), ALIGNED),
+            ((dense(3, 3, order=(1, 0)), dense(2, 3, 3)), ALIGNED),
             ((dense(5), dense(), columns_of(2, 3, 5)), NO_STRIDE),
         ),
     )

@@ -320,8 +320,8 @@ def nothing_broadcast(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=SHAPE)
 def two_at_a_time(*tensors: Tensor) -> Ints:
-    """Three tensors were taken two at a time, the layout of the first two with the third. In between, dimensions get strides that no
-    tensor has, and they decide.
+    """Right for one tensor and for two, and wrong for some three. Perhaps they were taken two at a time: the result of the first two has
+    strides that no tensor had, and these decide then.
     """
 
     def merged(a: Tensor, b: Tensor) -> Tensor:
@@ -379,7 +379,7 @@ def channels_last_or_contiguous(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=MEMORY)
 def computed(*tensors: Tensor) -> Ints:
-    """The sum was computed, to look at its strides. It is right, and it makes all the memory of a result."""
+    """The operation itself was run, to look at the strides. They are right, and all the memory of a result was made for them."""
     return sum_of(list(tensors)).stride()
 
 

@@ -127,7 +127,7 @@ def stays(answer: Answer, trial: Trial) -> None:
                 changes.append((case, changed, before[changed[0]], after[changed[0]]))
         if not changes:
             continue
-        case, changed, was, is_now = changes[0]
+        case, changed, was, is_now = max(changes, key=lambda each: len(each[1]))
         trial.given(case.given(case.numbers()) + (", requires grad" if needs_grad else ""))
         hidden = changed[0] == MEMORY  # an address differs from run to run
         trial.fail(

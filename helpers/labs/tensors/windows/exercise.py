@@ -47,10 +47,13 @@ GRADIENT = "Gradients go back to what x was made from; where windows overlap the
 ERROR = (
     "ValueError is raised if a window does not fit into x, and if a number in `size` or `step` is below 1."
 )
+WHOLE = "All windows of the last two dimensions, as a view."
+SIZE = "size: (h, w), of a window."
+STEP = "step: how far a window is from the one above it, and from the one to its left."
 ANY = "x: shape (..., H, W), of any dtype; perhaps a view: sliced, transposed, expanded."
 
 
-@windows.property("as many windows as fit, each of the size that is asked", asks=(SHAPE, FIT))
+@windows.property("as many windows as fit, each of the size that is asked", asks=(SHAPE, SIZE, FIT))
 def shape(answer: Answer, trial: Trial) -> None:
     for of_x, size, step in (
         ((7, 10), (2, 3), (1, 1)),
@@ -67,7 +70,7 @@ def shape(answer: Answer, trial: Trial) -> None:
         require_shape(trial, called(trial, answer, x, size, step), x, size, step)
 
 
-@windows.property("each window stands where it is to stand", asks=(SHAPE, PLACE))
+@windows.property("each window stands where it is to stand", asks=(SHAPE, PLACE, STEP))
 def values(answer: Answer, trial: Trial) -> None:
     for of_x, size, step in (
         ((7, 10), (2, 3), (1, 1)),
@@ -103,7 +106,7 @@ def dtypes(answer: Answer, trial: Trial) -> None:
         require(answer, trial, x, (2, 3), (1, 2), str(dtype).removeprefix("torch."))
 
 
-@windows.property("a view: what is written to the one stands in the other", asks=VIEW)
+@windows.property("a view: what is written to the one stands in the other", asks=(VIEW, WHOLE))
 def writes(answer: Answer, trial: Trial) -> None:
     for about, x in {"contiguous": numbers((2, 6, 8)), **views(numbers)}.items():
         size, step = (2, 3), (1, 2)
