@@ -193,6 +193,7 @@ NO_SHAPES = (
     (PLAIN[0], (4, 4), "if the shape has more elements than a contiguous t"),
     (PLAIN[0], (-1, -1), "for two -1"),
     (COPIES[0], (-1, 3, -1), "for two -1, where there is no view"),
+    (PLAIN[0], (-1, 12, -1), "for two -1, also where both could be 1"),
     (PLAIN[0], (5, -1), "for a -1 that no size fits"),
     (COPIES[0], (-1, 8), "for a -1 that no size fits, where there is no view"),
     (PLAIN[0], (0,), "for a shape without elements"),
