@@ -35,7 +35,9 @@ def is_inside(a: int, b: int, tensors: Any) -> bool:
 
 
 def by_counting(*tensors):
-    """No sorting: the stride of a dimension is the product of the sizes of all that are inside of it."""
+    """No sorting: the stride of a dimension is the product of the sizes of all that are inside of
+    it.
+    """
     sizes = [reversed(t.shape) for t in tensors]
     shape = tuple(reversed([max(n) for n in zip_longest(*sizes, fillvalue=1)]))
     rows = []

@@ -1,4 +1,6 @@
-"""Exercise 11.output_strides: in which order the result of an elementwise operation lies in memory."""
+"""Exercise 11.output_strides: in which order the result of an elementwise operation lies in
+memory.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +17,33 @@ output_strides = Exercise(
     difficulty="hard",
     core=False,
     hints=[
-        "Two questions, one after the other: in which order do the dimensions lie, from the innermost to the outermost? And "
+        "Two questions, one after the other: in which order do the dimensions lie, from the innermost to "
+        "the outermost? And "
         "which strides has a result without gaps in this order? The second is a running product.",
-        "For the first, look at two dimensions only, and write down who decides: go through the tensors, pass over those with a "
-        "stride of 0 or with two equal ones, and take the first that is left. With none left the shape decides.",
-        "Strides after broadcasting: `t.expand(shape).stride()`, with `torch.broadcast_shapes` for the shape. `expand` makes no "
-        "memory. A function that compares two dimensions becomes a key of `sorted` by `functools.cmp_to_key`.",
-        "The comparison gives each[a] - each[b] for the first tensor that decides, and b - a if none does. Sort by it the "
-        "dimensions longer than 1; the first gets stride 1, each further one the product of the sizes before it.",
+        "For the first, look at two dimensions only, and write down who decides: go through the tensors, "
+        "pass over those with a "
+        "stride of 0 or with two equal ones, and take the first that is left. With none left the shape "
+        "decides.",
+        "Strides after broadcasting: `t.expand(shape).stride()`, with `torch.broadcast_shapes` for the "
+        "shape. `expand` makes no "
+        "memory. A function that compares two dimensions becomes a key of `sorted` by "
+        "`functools.cmp_to_key`.",
+        "The comparison gives each[a] - each[b] for the first tensor that decides, and b - a if none "
+        "does. Sort by it the "
+        "dimensions longer than 1; the first gets stride 1, each further one the product of the sizes "
+        "before it.",
     ],
 )
 
 SHAPE = "The result has the shape that the tensors are broadcast to."
 DENSE = "It is dense: without gaps, and no two elements in one place."
-FOLLOW = "So its strides follow from the order of its dimensions, from the innermost, of stride 1, to the outermost."
+FOLLOW = (
+    "So its strides follow from the order of its dimensions, from the innermost, of stride 1, to the "
+    "outermost."
+)
 FIRST = (
-    "For two dimensions the first tensor decides in which both strides, after broadcasting, are other than 0, and "
+    "For two dimensions the first tensor decides in which both strides, after broadcasting, are other "
+    "than 0, and "
     "not equal: where its stride is larger, that is the outer of the two."
 )
 NONE = "If no tensor decides, the one that comes first in the shape is the outer of the two."
@@ -42,10 +55,17 @@ WHOLE = "The strides of the result of an elementwise operation, such as `torch.a
 SAME = "There is one tensor, and the order of its dimensions stays."
 GAPS = "The order stays, and the gaps go: the result has memory for its own elements only."
 THE_FIRST = "Of tensors that differ the first decides."
-NO_STRIDE = "In a dimension with stride 0 all is in one place: that tensor says nothing about its order, and the next one is asked."
+NO_STRIDE = (
+    "In a dimension with stride 0 all is in one place: that tensor says nothing about its order, and the "
+    "next one is asked."
+)
 SHAPE_ORDER = "No tensor decides here, so the order is that of the shape."
 EQUAL = "Equal strides decide nothing: the next tensor is asked."
-PAIRS = "Each pair of dimensions is decided by itself: for one it may be the first tensor, for the next the second."
+ALIGNED = "Shapes are aligned at their end: a tensor of two dimensions has the last two."
+PAIRS = (
+    "Each pair of dimensions is decided by itself: for one it may be the first tensor, for the next the "
+    "second."
+)
 
 
 @output_strides.property(
@@ -124,8 +144,8 @@ def broadcast(answer: Answer, trial: Trial) -> None:
             ((dense(), columns), NO_STRIDE),
             ((dense(2, 8, 4, 5, order=(0, 2, 3, 1)), dense(8, 1, 1)), THE_FIRST),
             ((dense(8, 1, 1), dense(2, 8, 4, 5, order=(0, 2, 3, 1))), NO_STRIDE),
-            ((dense(3, 3), dense(2, 3, 3, order=(2, 1, 0))), PAIRS),
-            ((dense(3, 3, order=(1, 0)), dense(2, 3, 3)), PAIRS),
+            ((dense(3, 3), dense(2, 3, 3, order=(2, 1, 0))), ALIGNED),
+            ((dense(3, 3, order=(1, 0)), dense(2, 3, 3)), ALIGNED),
             ((dense(5), dense(), columns_of(2, 3, 5)), NO_STRIDE),
         ),
     )
@@ -218,7 +238,8 @@ def no_memory(answer: Answer, trial: Trial) -> None:
         names = list(dict.fromkeys(each.operation for each in real))
         trial.true(
             not real,
-            f"{total} bytes of memory were made, by {', '.join(names)}. The numbers of the tensors are enough.",
+            f"{total} bytes of memory were made, by {', '.join(names)}. The numbers of the tensors are "
+            f"enough.",
             expected="no memory",
             got=f"{total} bytes",
             observed=("memory", names),
@@ -226,7 +247,8 @@ def no_memory(answer: Answer, trial: Trial) -> None:
         names = list(dict.fromkeys(each.operation for each in memories))
         trial.true(
             not memories,
-            f"Tensors without a memory were made, by {', '.join(names)}: torch was asked what it does. The rule is what this "
+            f"Tensors without a memory were made, by {', '.join(names)}: torch was asked what it does. "
+            f"The rule is what this "
             "exercise builds.",
             expected="the rule, on numbers",
             got="tensors on the meta device",

@@ -1,4 +1,6 @@
-"""Tensors that 11.output_strides is tried on, and how an answer is compared with what torch makes of them."""
+"""Tensors that 11.output_strides is tried on, and how an answer is compared with what torch makes
+of them.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ def agrees(size: Ints, got: Any, want: Ints) -> bool:
 
 
 def require(answer: Answer, trial: Trial, cases: Sequence[tuple[Sequence[Layout], str]]) -> None:
-    """Wrong if one answer is not torch's strides where the size is above 1. All are tried before the first is told.
+    """Wrong if one answer is not torch's strides where the size is above 1. All are tried before
+    the first is told.
 
     cases: layouts, each with the rule that they are about, as a sentence.
     """
@@ -97,7 +100,8 @@ def require(answer: Answer, trial: Trial, cases: Sequence[tuple[Sequence[Layout]
     )
     at = next(at for at, n in enumerate(size) if n != 1 and got[at] != strides[at])
     trial.fail(
-        f"The stride of dimension {at} is {got[at]}, and of a result of size {size} torch makes it {strides[at]}. {why}",
+        f"The stride of dimension {at} is {got[at]}, and of a result of size {size} torch makes it "
+        f"{strides[at]}. {why}",
         expected=shown,
         got=got,
         observed=observed,
@@ -155,7 +159,9 @@ def in_a_circle(layouts: Sequence[Layout]) -> bool:
 
 
 def some(trial: Trial, count: int) -> list[list[Layout]]:
-    """One to three tensors each, drawn at random, with the simplest first; only such of which the rules say what torch does."""
+    """One to three tensors each, drawn at random, with the simplest first; only such of which the
+    rules say what torch does.
+    """
     found = []
     while len(found) < count:
         size = [trial.random.choice((1, 2, 3, 4, 5)) for _ in range(trial.random.randint(1, 4))]

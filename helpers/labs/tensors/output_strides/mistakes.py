@@ -71,8 +71,8 @@ def outermost_first(size: Ints, inner_first: list[int]) -> Ints:
 
 @pack.mistake(breaks=FOLLOW)
 def product_too_early(size: Ints, inner_first: list[int]) -> Ints:
-    """Each stride has the size of its own dimension in it, and even the innermost is not 1. The product is that of the dimensions
-    further inside.
+    """Each stride has the size of its own dimension in it, and even the innermost is not 1. The
+    product is that of the dimensions further inside.
     """
     found, step = [1] * len(size), 1
     for d in inner_first:
@@ -83,14 +83,17 @@ def product_too_early(size: Ints, inner_first: list[int]) -> Ints:
 
 @pack.mistake(breaks=FOLLOW)
 def in_the_order_of_memory(size: Ints, inner_first: list[int]) -> Ints:
-    """The strides are right, and stand in the order of memory, the largest first. They are to stand in the order of the shape."""
+    """The strides are right, and stand in the order of memory, the largest first. They are to
+    stand in the order of the shape.
+    """
     return tuple(sorted(packed(size, inner_first), reverse=True))
 
 
 @pack.mistake(breaks=FOLLOW)
 def permuted_back(size: Ints, inner_first: list[int]) -> Ints:
-    """Of three dimensions or more some strides are at the wrong dimension. Perhaps a permutation was taken for its inverse: the d-th
-    place in the order, and the place of d in the order, are two things.
+    """Of three dimensions or more some strides are at the wrong dimension. Perhaps a permutation
+    was taken for its inverse: the d-th place in the order, and the place of d in the order, are
+    two things.
     """
     if len(inner_first) < len(size):
         return packed(size, inner_first)
@@ -101,7 +104,9 @@ def permuted_back(size: Ints, inner_first: list[int]) -> Ints:
 
 @whole.mistake(breaks=FOLLOW)
 def row_major_always(*tensors: Tensor) -> Ints:
-    """A permuted tensor gave contiguous strides. That is what `contiguous()` gives; an elementwise operation keeps the order."""
+    """A permuted tensor gave contiguous strides. That is what `contiguous()` gives; an elementwise
+    operation keeps the order.
+    """
     return row_major(broadcast(tensors)[0])
 
 
@@ -115,7 +120,9 @@ def _(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=DENSE)
 def gaps_kept(*tensors: Tensor) -> Ints:
-    """The strides of a tensor with gaps were given to the result. It has a new memory, of just its elements."""
+    """The strides of a tensor with gaps were given to the result. It has a new memory, of just its
+    elements.
+    """
     size, strides = broadcast(tensors)
     for t, each in zip(tensors, strides, strict=True):
         if t.shape == torch.Size(size) and 0 not in each:
@@ -125,8 +132,8 @@ def gaps_kept(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=DENSE)
 def contiguous_where_there_are_gaps(*tensors: Tensor) -> Ints:
-    """A tensor with gaps gave contiguous strides, though it is permuted. Its order stays all the same: it is `clone()` that asks whether
-    a tensor is dense.
+    """A tensor with gaps gave contiguous strides, though it is permuted. Its order stays all the
+    same: it is `clone()` that asks whether a tensor is dense.
     """
     size, strides = broadcast(tensors)
     if packed(size, _inner_first(size, strides)) != strides[0] and tensors[0].shape == torch.Size(size):
@@ -149,7 +156,9 @@ def last_decides(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=FIRST)
 def contiguous_wins(*tensors: Tensor) -> Ints:
-    """Where one of the tensors is contiguous the result was, too. It is not the order of the shape that wins, but the first tensor."""
+    """Where one of the tensors is contiguous the result was, too. It is not the order of the shape
+    that wins, but the first tensor.
+    """
     size, _ = broadcast(tensors)
     if any(t.shape == torch.Size(size) and t.is_contiguous() for t in tensors):
         return row_major(size)
@@ -158,7 +167,9 @@ def contiguous_wins(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=FIRST)
 def contiguous_where_they_differ(*tensors: Tensor) -> Ints:
-    """Tensors that differ in their order gave contiguous strides. The first decides, and the others do not matter then."""
+    """Tensors that differ in their order gave contiguous strides. The first decides, and the
+    others do not matter then.
+    """
     size, _ = broadcast(tensors)
     each = {answer()(t) for t in tensors if t.shape == torch.Size(size)}
     return row_major(size) if len(each) > 1 else answer()(*tensors)
@@ -166,8 +177,8 @@ def contiguous_where_they_differ(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=FIRST)
 def larger_strides_win(*tensors: Tensor) -> Ints:
-    """Strides of different tensors were added up, or the largest was taken, and so the tensor with the larger strides decided. The first
-    decides, however small its strides are.
+    """Strides of different tensors were added up, or the largest was taken, and so the tensor with
+    the larger strides decided. The first decides, however small its strides are.
     """
     size, strides = broadcast(tensors)
     return by_key(size, lambda d: sum(each[d] for each in strides))
@@ -181,15 +192,17 @@ def _(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=FIRST)
 def first_alone(*tensors: Tensor) -> Ints:
-    """Only the first tensor was asked: where it is broadcast, and says nothing, the next one has to be."""
+    """Only the first tensor was asked: where it is broadcast, and says nothing, the next one has
+    to be.
+    """
     size, strides = broadcast(tensors)
     return answer(spread=lambda _: (size, strides[:1]))(*tensors)
 
 
 @whole.mistake(breaks=FIRST)
 def first_of_the_full_shape(*tensors: Tensor) -> Ints:
-    """One tensor, the first of the full shape, was asked about all dimensions. One that is broadcast decides, too, on the dimensions
-    that it has.
+    """One tensor, the first of the full shape, was asked about all dimensions. One that is
+    broadcast decides, too, on the dimensions that it has.
     """
     size, strides = broadcast(tensors)
     full = [each for t, each in zip(tensors, strides, strict=True) if t.shape == torch.Size(size)]
@@ -205,7 +218,9 @@ def two_tensors_only(*tensors: Tensor) -> Ints:
 
 @order.mistake(breaks=FIRST)
 def zero_takes_part(strides: Strides, a: int, b: int) -> int:
-    """A stride of 0 was compared like others, and so a broadcast dimension became the innermost. It says nothing about the order."""
+    """A stride of 0 was compared like others, and so a broadcast dimension became the innermost.
+    It says nothing about the order.
+    """
     for each in strides:
         if each[a] != each[b]:
             return each[a] - each[b]
@@ -220,7 +235,9 @@ def _(*tensors: Tensor) -> Ints:
 
 @order.mistake(breaks=FIRST)
 def zero_is_outermost(strides: Strides, a: int, b: int) -> int:
-    """A dimension with stride 0 was made the outer one. It decides nothing, and the next tensor is to be asked."""
+    """A dimension with stride 0 was made the outer one. It decides nothing, and the next tensor is
+    to be asked.
+    """
     for each in strides:
         if each[a] != each[b]:
             return 1 if each[a] == 0 else -1 if each[b] == 0 else each[a] - each[b]
@@ -229,7 +246,9 @@ def zero_is_outermost(strides: Strides, a: int, b: int) -> int:
 
 @order.mistake(breaks=FIRST)
 def zero_ends_the_search(strides: Strides, a: int, b: int) -> int:
-    """With a stride of 0 in the first tensor the order of the shape was taken at once. The other tensors are asked before."""
+    """With a stride of 0 in the first tensor the order of the shape was taken at once. The other
+    tensors are asked before.
+    """
     for each in strides:
         if not each[a] or not each[b]:
             return b - a
@@ -240,7 +259,9 @@ def zero_ends_the_search(strides: Strides, a: int, b: int) -> int:
 
 @order.mistake(breaks=FIRST)
 def equal_ends_the_search(strides: Strides, a: int, b: int) -> int:
-    """With equal strides in one tensor the order of the shape was taken at once. The other tensors are asked before."""
+    """With equal strides in one tensor the order of the shape was taken at once. The other tensors
+    are asked before.
+    """
     for each in strides:
         if each[a] and each[b]:
             return each[a] - each[b] or b - a
@@ -249,7 +270,9 @@ def equal_ends_the_search(strides: Strides, a: int, b: int) -> int:
 
 @order.mistake(breaks=FIRST)
 def smaller_is_outer(strides: Strides, a: int, b: int) -> int:
-    """The dimension with the smaller stride was made the outer one. The innermost is that of the smallest step."""
+    """The dimension with the smaller stride was made the outer one. The innermost is that of the
+    smallest step.
+    """
     for each in strides:
         if each[a] and each[b] and each[a] != each[b]:
             return each[b] - each[a]
@@ -258,8 +281,8 @@ def smaller_is_outer(strides: Strides, a: int, b: int) -> int:
 
 @order.mistake(breaks=NONE)
 def last_is_outer(strides: Strides, a: int, b: int) -> int:
-    """Where no tensor decides, the dimension that comes last in the shape was made the outer one. Then the result has its columns in a
-    row; it is to be contiguous.
+    """Where no tensor decides, the dimension that comes last in the shape was made the outer one.
+    Then the result has its columns in a row; it is to be contiguous.
     """
     for each in strides:
         if each[a] and each[b] and each[a] != each[b]:
@@ -269,7 +292,9 @@ def last_is_outer(strides: Strides, a: int, b: int) -> int:
 
 @whole.mistake(breaks=NONE)
 def undecided_in_the_order_of_sorting(*tensors: Tensor) -> Ints:
-    """Where no tensor decides, the order is that in which the dimensions were given to `sorted`, which keeps what is equal as it stands."""
+    """Where no tensor decides, the order is that in which the dimensions were given to `sorted`,
+    which keeps what is equal as it stands.
+    """
     size, strides = broadcast(tensors)
     stride = next(
         (
@@ -289,13 +314,17 @@ def undecided_in_the_order_of_sorting(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=SHAPE)
 def shape_of_the_first(*tensors: Tensor) -> Ints:
-    """The strides are those of a result with the shape of the first tensor. It is broadcast with the others."""
+    """The strides are those of a result with the shape of the first tensor. It is broadcast with
+    the others.
+    """
     return answer()(tensors[0])
 
 
 @spread.mistake(breaks=SHAPE)
 def aligned_on_the_left(tensors: tuple[Tensor, ...]) -> tuple[Ints, Strides]:
-    """Of a tensor with fewer dimensions the strides were given to the first ones of the result. Shapes are aligned at their end."""
+    """Of a tensor with fewer dimensions the strides were given to the first ones of the result.
+    Shapes are aligned at their end.
+    """
     size, _ = broadcast(tensors)
     strides = []
     for t in tensors:
@@ -306,22 +335,26 @@ def aligned_on_the_left(tensors: tuple[Tensor, ...]) -> tuple[Ints, Strides]:
 
 @spread.mistake(breaks=FIRST)
 def strides_before_broadcasting(tensors: tuple[Tensor, ...]) -> tuple[Ints, Strides]:
-    """A dimension of size 1 that is broadcast took part with the stride that it had before. After broadcasting it has stride 0."""
+    """A dimension of size 1 that is broadcast took part with the stride that it had before. After
+    broadcasting it has stride 0.
+    """
     size, _ = broadcast(tensors)
     return size, [(0,) * (len(size) - t.dim()) + t.stride() for t in tensors]
 
 
 @whole.mistake(breaks=SHAPE)
 def nothing_broadcast(*tensors: Tensor) -> Ints:
-    """Tensors of different shapes were taken as if they had one shape: an error came, or wrong strides."""
+    """Tensors of different shapes were taken as if they had one shape: an error came, or wrong
+    strides.
+    """
     size = tuple(max(n) for n in zip(*(t.shape for t in tensors), strict=True))
     return answer(spread=lambda _: (size, [t.stride() for t in tensors]))(*tensors)
 
 
 @whole.mistake(breaks=SHAPE)
 def two_at_a_time(*tensors: Tensor) -> Ints:
-    """Three tensors were taken two at a time, the layout of the first two with the third. In between, dimensions get strides that no
-    tensor has, and they decide.
+    """Right for one tensor and for two, and wrong for some three. Perhaps they were taken two at a
+    time: the result of the first two has strides that no tensor had, and these decide then.
     """
 
     def merged(a: Tensor, b: Tensor) -> Tensor:
@@ -352,8 +385,8 @@ def ones_counted(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=FIRST)
 def neighbours_compared_once(*tensors: Tensor) -> Ints:
-    """Right for two dimensions, and wrong for some orders of three. Perhaps each was compared with its neighbour once: to sort them
-    takes more.
+    """Right for two dimensions, and wrong for some orders of three. Perhaps each was compared with
+    its neighbour once: to sort them takes more.
     """
     size, strides = broadcast(tensors)
     dims = [d for d in reversed(range(len(size))) if size[d] > 1]
@@ -365,7 +398,9 @@ def neighbours_compared_once(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=FOLLOW)
 def channels_last_or_contiguous(*tensors: Tensor) -> Ints:
-    """Only two orders came out, contiguous and channels last. There is one for each way to order the dimensions."""
+    """Only two orders came out, contiguous and channels last. There is one for each way to order
+    the dimensions.
+    """
     size, _ = broadcast(tensors)
     if len(size) == 4 and any(
         t.dim() == 4 and t.is_contiguous(memory_format=torch.channels_last) for t in tensors[:1]
@@ -379,7 +414,9 @@ def channels_last_or_contiguous(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=MEMORY)
 def computed(*tensors: Tensor) -> Ints:
-    """The sum was computed, to look at its strides. It is right, and it makes all the memory of a result."""
+    """The operation itself was run, to look at the strides. They are right, and all the memory of
+    a result was made for them.
+    """
     return sum_of(list(tensors)).stride()
 
 
@@ -402,7 +439,9 @@ def filled_with_zeros(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=MEMORY)
 def expanded_and_copied(*tensors: Tensor) -> Ints:
-    """The tensors were made contiguous, or copied, on the way. `expand` and `stride` make no memory."""
+    """The tensors were made contiguous, or copied, on the way. `expand` and `stride` make no
+    memory.
+    """
     size, _ = broadcast(tensors)
     [t.expand(size).clone() for t in tensors]
     return answer()(*tensors)
@@ -410,8 +449,8 @@ def expanded_and_copied(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=MEMORY)
 def computed_without_memory(*tensors: Tensor) -> Ints:
-    """torch was asked: the sum was computed on the meta device, or with fake tensors. It makes no memory, and it is what this exercise
-    builds.
+    """torch was asked: the sum was computed on the meta device, or with fake tensors. It makes no
+    memory, and it is what this exercise builds.
     """
     return sum_of([torch.empty_strided(t.shape, t.stride(), device="meta") for t in tensors]).stride()
 

@@ -30,12 +30,17 @@ reshape = Exercise(
     minutes=15,
     difficulty="medium",
     hints=[
-        "First find out whether there is a view of this shape. You have written the rule for that: `view_strides`.",
-        "Where there is none, the elements must first lie in the order of their indices. Which method gives such a copy of "
+        "First find out whether there is a view of this shape. You have written the rule for that: "
+        "`view_strides`.",
+        "Where there is none, the elements must first lie in the order of their indices. Which method "
+        "gives such a copy of "
         "any layout? After it, every shape with as many elements is a view.",
-        "`t.clone()` keeps the layout of t, so `view` may raise as before: it is `t.contiguous()` that brings the elements into "
-        "order. And look at the errors: a wrong number of elements is no reason to copy, and `view` raises RuntimeError.",
-        "Two lines: if `view_strides(tuple(t.shape), t.stride(), shape)` is None, t is replaced by `t.contiguous()`; then `view`. "
+        "`t.clone()` keeps the layout of t, so `view` may raise as before: it is `t.contiguous()` that "
+        "brings the elements into "
+        "order. And look at the errors: a wrong number of elements is no reason to copy, and `view` "
+        "raises RuntimeError.",
+        "Two lines: if `view_strides(tuple(t.shape), t.stride(), shape)` is None, t is replaced by "
+        "`t.contiguous()`; then `view`. "
         "Where the shape is wrong, `view` raises what is asked for.",
     ],
 )
@@ -83,7 +88,9 @@ def view_of_others(answer: Answer, trial: Trial) -> None:
 
 
 def require_views(answer: Answer, trial: Trial, cases: tuple[Case, ...]) -> None:
-    """Wrong if one is no view, or if memory was made for it. All are tried before the first is told."""
+    """Wrong if one is no view, or if memory was made for it. All are tried before the first is
+    told.
+    """
     wrong = []
     for case in cases:
         t = case.numbers()
@@ -127,7 +134,7 @@ def stays(answer: Answer, trial: Trial) -> None:
                 changes.append((case, changed, before[changed[0]], after[changed[0]]))
         if not changes:
             continue
-        case, changed, was, is_now = changes[0]
+        case, changed, was, is_now = max(changes, key=lambda each: len(each[1]))
         trial.given(case.given(case.numbers()) + (", requires grad" if needs_grad else ""))
         hidden = changed[0] == MEMORY  # an address differs from run to run
         trial.fail(
@@ -193,6 +200,7 @@ NO_SHAPES = (
     (PLAIN[0], (4, 4), "if the shape has more elements than a contiguous t"),
     (PLAIN[0], (-1, -1), "for two -1"),
     (COPIES[0], (-1, 3, -1), "for two -1, where there is no view"),
+    (PLAIN[0], (-1, 12, -1), "for two -1, also where both could be 1"),
     (PLAIN[0], (5, -1), "for a -1 that no size fits"),
     (COPIES[0], (-1, 8), "for a -1 that no size fits, where there is no view"),
     (PLAIN[0], (0,), "for a shape without elements"),

@@ -66,6 +66,7 @@ PLAIN = tuple(
         ((0, 3), (-1,)),
         ((2, 0), (2, -1)),
         ((2, 0), (0, 5, 7)),
+        ((0, 3), (0, 2, 0)),
     )
 )
 
@@ -103,7 +104,9 @@ COPIES = (
 
 
 def called(answer: Answer, trial: Trial, t: Tensor, case: Case, more: str = "") -> Any:
-    """What the answer returns. t is not handed to `trial`: what that does with it would be logged as the answer's work."""
+    """What the answer returns. t is not handed to `trial`: what that does with it would be logged
+    as the answer's work.
+    """
     trial.given(case.given(t) + more)
     return trial.call(lambda: answer(t, case.shape))
 
@@ -119,7 +122,9 @@ def result(answer: Answer, trial: Trial, t: Tensor, case: Case, more: str = "") 
 def require_values(
     answer: Answer, trial: Trial, cases: tuple[Case, ...], dtype: torch.dtype = torch.float32
 ) -> None:
-    """Wrong if shape or values are not those of `t.reshape(shape)`. All are tried before the first is told."""
+    """Wrong if shape or values are not those of `t.reshape(shape)`. All are tried before the first
+    is told.
+    """
     wrong = []
     for case in cases:
         t = case.numbers(dtype)
@@ -181,7 +186,9 @@ def state(t: Tensor) -> dict[str, Any]:
 
 @contextmanager
 def functions() -> Iterator[list[str]]:
-    """Yields the list of those of torch's functions that are forbidden here, by whatever name they were reached."""
+    """Yields the list of those of torch's functions that are forbidden here, by whatever name they
+    were reached.
+    """
     seen: list[str] = []
     with _Noting(seen):
         yield seen

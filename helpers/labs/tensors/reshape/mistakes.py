@@ -42,15 +42,17 @@ def view_only(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=VALUES)
 def cloned_with_its_layout(t: Tensor, shape: Shape) -> Tensor:
-    """Where there is no view of t, `view` raised again after a copy was made. Perhaps the copy is a `clone()`: of a transposed tensor
-    it has the transposed layout, too.
+    """Where there is no view of t, `view` raised again after a copy was made. Perhaps the copy is
+    a `clone()`: of a transposed tensor it has the transposed layout, too.
     """
     return answer(copy=lambda t, shape: t.clone().view(shape))(t, shape)
 
 
 @whole.mistake(breaks=VALUES)
 def minus_one_as_a_size(t: Tensor, shape: Shape) -> Tensor:
-    """A -1 in the shape was refused. It stands for the size that makes the numbers of elements equal."""
+    """A -1 in the shape was refused. It stands for the size that makes the numbers of elements
+    equal.
+    """
     if prod(shape) != t.numel():
         raise RuntimeError(f"shape {shape} is invalid for {t.numel()} elements")
     return answer()(t, shape)
@@ -58,8 +60,8 @@ def minus_one_as_a_size(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=VALUES)
 def minus_one_divides_by_zero(t: Tensor, shape: Shape) -> Tensor:
-    """A shape with a 0 and a -1 in it, or a tensor without elements, gave ZeroDivisionError. Perhaps the -1 is found by dividing by the
-    other sizes, and one of them is 0.
+    """A shape with a 0 and a -1 in it, or a tensor without elements, gave ZeroDivisionError.
+    Perhaps the -1 is found by dividing by the other sizes, and one of them is 0.
     """
     if -1 in shape:
         rest = prod(n for n in shape if n != -1)
@@ -87,8 +89,8 @@ def minus_one_only_where_it_counts(t: Tensor, shape: Shape) -> Tensor:
 
 @copy.mistake(breaks=VALUES)
 def in_the_order_of_memory(t: Tensor, shape: Shape) -> Tensor:
-    """The values are in the order in which they lie in memory. They are to come in the order of their indices: the last index runs
-    fastest.
+    """The values are in the order in which they lie in memory. They are to come in the order of
+    their indices: the last index runs fastest.
     """
     order = sorted(range(t.dim()), key=lambda d: -t.stride(d))
     return t.permute(order).contiguous().view(shape)
@@ -96,8 +98,8 @@ def in_the_order_of_memory(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=VALUES)
 def strides_of_a_contiguous_one(t: Tensor, shape: Shape) -> Tensor:
-    """The strides of a contiguous tensor were put onto the memory of t. Of a transposed t the values are in the order of memory, and of
-    a slice they are partly its neighbours'.
+    """The strides of a contiguous tensor were put onto the memory of t. Of a transposed t the
+    values are in the order of memory, and of a slice they are partly its neighbours'.
     """
     shape = inferred(t, shape)
     return t.as_strided(shape, torch.empty(shape, device="meta").stride())
@@ -114,15 +116,17 @@ def from_the_start_of_the_storage(t: Tensor, shape: Shape) -> Tensor:
 
 @copy.mistake(breaks=VALUES)
 def permuted_instead(t: Tensor, shape: Shape) -> Tensor:
-    """Where there is no view, the dimensions were turned round before the copy. The shape is right, and the values are in a different
-    order.
+    """Where there is no view, the dimensions were turned round before the copy. The shape is
+    right, and the values are in a different order.
     """
     return t.permute(*reversed(range(t.dim()))).contiguous().view(shape)
 
 
 @copy.mistake(breaks=VALUES)
 def storage_copied_whole(t: Tensor, shape: Shape) -> Tensor:
-    """Where there is no view, the memory was copied as it lies, with all that is in it, and not the elements by their indices."""
+    """Where there is no view, the memory was copied as it lies, with all that is in it, and not
+    the elements by their indices.
+    """
     flat = torch.empty(0, dtype=t.dtype).set_(t.detach().untyped_storage().clone())
     shape = inferred(t, shape)
     return flat.as_strided(shape, torch.empty(shape, device="meta").stride())
@@ -130,7 +134,9 @@ def storage_copied_whole(t: Tensor, shape: Shape) -> Tensor:
 
 @copy.mistake(breaks=VALUES)
 def through_a_list(t: Tensor, shape: Shape) -> Tensor:
-    """A copy of float64 came back as float32. Perhaps its elements went through Python: `torch.tensor` makes the default dtype of floats."""
+    """A copy of float64 came back as float32. Perhaps its elements went through Python:
+    `torch.tensor` makes the default dtype of floats.
+    """
     return torch.tensor(t.tolist()).view(shape)
 
 
@@ -150,8 +156,8 @@ def _(t: Tensor, shape: Shape) -> Tensor:
 
 @possible.mistake(breaks=VIEW)
 def view_of_contiguous_only(t: Tensor, shape: Shape) -> bool:
-    """A tensor that is not contiguous was copied, though there is a view. `is_contiguous()` is not the question: rows of every second
-    column, cut further, are a view.
+    """A tensor that is not contiguous was copied, though there is a view. `is_contiguous()` is not
+    the question: rows of every second column, cut further, are a view.
     """
     return t.is_contiguous()
 
@@ -163,7 +169,9 @@ def _(t: Tensor, shape: Shape) -> Tensor:
 
 @possible.mistake(breaks=VIEW)
 def expanded_is_copied(t: Tensor, shape: Shape) -> bool:
-    """Of an expanded tensor a copy was made, though there is a view. A stride of 0 is a stride like others."""
+    """Of an expanded tensor a copy was made, though there is a view. A stride of 0 is a stride
+    like others.
+    """
     return has_view(t, shape) and not any(
         step == 0 and n > 1 for step, n in zip(t.stride(), t.shape, strict=True)
     )
@@ -171,8 +179,9 @@ def expanded_is_copied(t: Tensor, shape: Shape) -> bool:
 
 @possible.mistake(breaks=VIEW)
 def permuted_is_copied(t: Tensor, shape: Shape) -> bool:
-    """Of a tensor whose strides do not fall from left to right a copy was made, though there is a view. It is the dimensions that are
-    joined which must follow each other; the others may lie as they like.
+    """Of a tensor whose strides do not fall from left to right a copy was made, though there is a
+    view. It is the dimensions that are joined which must follow each other; the others may lie as
+    they like.
     """
     steps = [step for step, n in zip(t.stride(), t.shape, strict=True) if n > 1]
     return has_view(t, shape) and steps == sorted(steps, reverse=True)
@@ -180,16 +189,16 @@ def permuted_is_copied(t: Tensor, shape: Shape) -> bool:
 
 @possible.mistake(breaks=VIEW)
 def view_where_dimensions_stay(t: Tensor, shape: Shape) -> bool:
-    """Of every second column in one long row a copy was made, though there is a view. Rows with gaps can be joined, if the gaps are all
-    alike.
+    """Of every second column in one long row a copy was made, though there is a view. Rows with
+    gaps can be joined, if the gaps are all alike.
     """
     return t.is_contiguous() or has_view(t, shape) and len(inferred(t, shape)) >= t.dim()
 
 
 @whole.mistake(breaks=VIEW)
 def copied_in_case(t: Tensor, shape: Shape) -> Tensor:
-    """The result is a view, and a copy of t was made on the way, for nothing. Perhaps it was made before it was known whether it is
-    needed.
+    """The result is a view, and a copy of t was made on the way, for nothing. Perhaps it was made
+    before it was known whether it is needed.
     """
     dense = t.clone(memory_format=torch.contiguous_format)
     return t.view(shape) if has_view(t, shape) else dense.view(shape)
@@ -197,7 +206,9 @@ def copied_in_case(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=VIEW)
 def through_a_new_tensor(t: Tensor, shape: Shape) -> Tensor:
-    """To find out whether there is a view, a tensor was made as large as t. Size and stride are enough: `view_strides` needs no tensor."""
+    """To find out whether there is a view, a tensor was made as large as t. Size and stride are
+    enough: `view_strides` needs no tensor.
+    """
     try:
         torch.empty_strided(t.shape, t.stride(), dtype=t.dtype).view(shape)
     except RuntimeError:
@@ -220,14 +231,18 @@ def put_back_with_its_strides(t: Tensor, shape: Shape) -> Tensor:
 
 @copy.mistake(breaks=EXACT)
 def a_part_of_a_larger_memory(t: Tensor, shape: Shape) -> Tensor:
-    """The copy stands in a memory that is larger than it. Perhaps the whole memory of t was copied, or room was left."""
+    """The copy stands in a memory that is larger than it. Perhaps the whole memory of t was
+    copied, or room was left.
+    """
     room = torch.empty(t.numel() + t.untyped_storage().nbytes() // t.element_size(), dtype=t.dtype)
     return room[: t.numel()].view(t.shape).copy_(t).view(shape)
 
 
 @copy.mistake(breaks=EXACT)
 def copied_twice(t: Tensor, shape: Shape) -> Tensor:
-    """Two copies were made one after the other, and the first is thrown away. `clone()` before `contiguous()` is one too many."""
+    """Two copies were made one after the other, and the first is thrown away. `clone()` before
+    `contiguous()` is one too many.
+    """
     return t.clone().clone(memory_format=torch.contiguous_format).view(shape)
 
 
@@ -238,7 +253,9 @@ def _(t: Tensor, shape: Shape) -> Tensor:
 
 @copy.mistake(breaks=EXACT)
 def gathered_by_indices(t: Tensor, shape: Shape) -> Tensor:
-    """The elements were gathered by a list of indices, which is a memory of its own, larger than the copy."""
+    """The elements were gathered by a list of indices, which is a memory of its own, larger than
+    the copy.
+    """
     return torch.take(t, torch.arange(t.numel())).view(shape)
 
 
@@ -256,7 +273,9 @@ def element_by_element(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=ERROR)
 def value_error(t: Tensor, shape: Shape) -> Tensor:
-    """ValueError was raised where the number of elements is wrong. It is an error that others would expect; torch raises RuntimeError."""
+    """ValueError was raised where the number of elements is wrong. It is an error that others
+    would expect; torch raises RuntimeError.
+    """
     try:
         return answer()(t, shape)
     except RuntimeError as error:
@@ -272,7 +291,9 @@ def asserted(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=ERROR)
 def wrong_count_cut(t: Tensor, shape: Shape) -> Tensor:
-    """A shape with fewer elements than t raised nothing: the rest was left out. Perhaps every error of `view` is taken for "no view"."""
+    """A shape with fewer elements than t raised nothing: the rest was left out. Perhaps every
+    error of `view` is taken for "no view".
+    """
     if -1 in shape or has_view(t, shape) or prod(shape) > t.numel():
         return answer()(t, shape)
     steps = torch.empty(shape, device="meta").stride()
@@ -281,7 +302,9 @@ def wrong_count_cut(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=ERROR)
 def resized(t: Tensor, shape: Shape) -> Tensor:
-    """A shape with more or fewer elements than t raised nothing: the copy was resized, and what is new in it holds anything."""
+    """A shape with more or fewer elements than t raised nothing: the copy was resized, and what is
+    new in it holds anything.
+    """
     try:
         return answer()(t, shape)
     except RuntimeError:
@@ -301,7 +324,9 @@ def none_for_wrong_shapes(t: Tensor, shape: Shape) -> Tensor | None:
 
 @whole.mistake(breaks=ERROR)
 def t_for_wrong_shapes(t: Tensor, shape: Shape) -> Tensor:
-    """For a wrong shape t itself came back, and nothing was raised. Perhaps the error was caught and forgotten."""
+    """For a wrong shape t itself came back, and nothing was raised. Perhaps the error was caught
+    and forgotten.
+    """
     try:
         return answer()(t, shape)
     except RuntimeError:
@@ -319,7 +344,9 @@ def every_minus_one_is_the_rest(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=ERROR)
 def minus_one_of_nothing_is_zero(t: Tensor, shape: Shape) -> Tensor:
-    """A -1 beside a 0 raised nothing in a tensor without elements. Any size would fit there, and torch does not choose one."""
+    """A -1 beside a 0 raised nothing in a tensor without elements. Any size would fit there, and
+    torch does not choose one.
+    """
     if shape.count(-1) == 1 and 0 in shape and t.numel() == 0:
         shape = tuple(0 if n == -1 else n for n in shape)
     return answer()(t, shape)
@@ -327,7 +354,9 @@ def minus_one_of_nothing_is_zero(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=ERROR)
 def rounded_minus_one(t: Tensor, shape: Shape) -> Tensor:
-    """Nothing was raised for a -1 that no size fits: what is left over in the division was dropped."""
+    """Nothing was raised for a -1 that no size fits: what is left over in the division was
+    dropped.
+    """
     if shape.count(-1) == 1 and (rest := prod(n for n in shape if n != -1)):
         shape = tuple(t.numel() // rest if n == -1 else n for n in shape)
         if prod(shape) != t.numel():
@@ -340,8 +369,8 @@ def rounded_minus_one(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=STAYS)
 def transposed_in_place(t: Tensor, shape: Shape) -> Tensor:
-    """t has other strides afterwards. Perhaps an operation with an underscore at its end was called on t: `t_()` and `transpose_()` change
-    t itself, not a view of it.
+    """t has other strides afterwards. Perhaps an operation with an underscore at its end was
+    called on t: `t_()` and `transpose_()` change t itself, not a view of it.
     """
     made = answer()(t, shape)
     if t.dim() == 2 and not t.requires_grad:
@@ -351,7 +380,9 @@ def transposed_in_place(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=STAYS)
 def squeezed_in_place(t: Tensor, shape: Shape) -> Tensor:
-    """t has lost its dimensions of size 1. `squeeze_()` changes t itself; `squeeze()` makes a view."""
+    """t has lost its dimensions of size 1. `squeeze_()` changes t itself; `squeeze()` makes a
+    view.
+    """
     made = answer()(t, shape)
     if not t.requires_grad:
         t.squeeze_()
@@ -360,7 +391,9 @@ def squeezed_in_place(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=STAYS)
 def made_contiguous(t: Tensor, shape: Shape) -> Tensor:
-    """Where a copy was needed, t has a new memory, too. Perhaps the copy was given to `t.data`: then t no longer shares what it shared."""
+    """Where a copy was needed, t has a new memory, too. Perhaps the copy was given to `t.data`:
+    then t no longer shares what it shared.
+    """
     if not has_view(t, shape):
         t.data = t.detach().contiguous()
     return t.view(shape)
@@ -368,7 +401,9 @@ def made_contiguous(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=STAYS)
 def reshaped_in_place(t: Tensor, shape: Shape) -> Tensor:
-    """t has the new shape itself. Perhaps `t.data = ...` or `as_strided_` was meant for the result."""
+    """t has the new shape itself. Perhaps `t.data = ...` or `as_strided_` was meant for the
+    result.
+    """
     made = answer()(t, shape)
     if has_view(t, shape):
         t.data = t.data.view(shape)
@@ -377,7 +412,9 @@ def reshaped_in_place(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=STAYS)
 def grad_turned_off(t: Tensor, shape: Shape) -> Tensor:
-    """t does not require grad any more. `detach()` gives a tensor without a graph; `requires_grad_(False)` and `detach_()` change t."""
+    """t does not require grad any more. `detach()` gives a tensor without a graph;
+    `requires_grad_(False)` and `detach_()` change t.
+    """
     made = answer()(t, shape)
     if t.is_leaf:
         t.requires_grad_(False)
@@ -389,8 +426,8 @@ def grad_turned_off(t: Tensor, shape: Shape) -> Tensor:
 
 @whole.mistake(breaks=GRADIENT)
 def detached(t: Tensor, shape: Shape) -> Tensor:
-    """The result has no grad_fn: nothing goes back to t, be it a view or a copy. Perhaps `detach()`, `.data` or `torch.no_grad()` stands
-    in the way.
+    """The result has no grad_fn: nothing goes back to t, be it a view or a copy. Perhaps
+    `detach()`, `.data` or `torch.no_grad()` stands in the way.
     """
     return answer()(t.detach(), shape)
 
@@ -403,7 +440,9 @@ def _(t: Tensor, shape: Shape) -> Tensor:
 
 @copy.mistake(breaks=GRADIENT)
 def copy_detached(t: Tensor, shape: Shape) -> Tensor:
-    """Views have a grad_fn, and copies have none. A copy is an operation as well, and its gradient goes back to what was copied."""
+    """Views have a grad_fn, and copies have none. A copy is an operation as well, and its gradient
+    goes back to what was copied.
+    """
     return torch.empty(t.shape, dtype=t.dtype).copy_(t.detach()).view(shape)
 
 
@@ -440,7 +479,9 @@ def _(t: Tensor, shape: Shape) -> Tensor:
 
 @copy.mistake(breaks=OWN)
 def flattened(t: Tensor, shape: Shape) -> Tensor:
-    """torch's own `flatten` was called to make the copy. It looks for a view and copies where there is none: this exercise."""
+    """torch's own `flatten` was called to make the copy. It looks for a view and copies where
+    there is none: this exercise.
+    """
     return t.flatten().view(shape)
 
 

@@ -15,7 +15,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 @dataclass(frozen=True)
 class Made:
-    """A memory that an operation made, of so many bytes; on the meta device, bytes that are not there."""
+    """A memory that an operation made, of so many bytes; on the meta device, bytes that are not
+    there.
+    """
 
     operation: str
     bytes: int
@@ -24,7 +26,9 @@ class Made:
 
 @contextmanager
 def made() -> Iterator[list[Made]]:
-    """Yields the list of what memory is made in the block. A view makes none, an edit in place neither."""
+    """Yields the list of what memory is made in the block. A view makes none, an edit in place
+    neither.
+    """
     seen: list[Made] = []
     with _Noting(seen):
         yield seen

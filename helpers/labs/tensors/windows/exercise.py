@@ -26,14 +26,19 @@ windows = Exercise(
     minutes=20,
     difficulty="medium",
     hints=[
-        "Six numbers say where an element of the result lies: the leading dimensions are those of x, then come i and j, which "
+        "Six numbers say where an element of the result lies: the leading dimensions are those of x, "
+        "then come i and j, which "
         "count windows, then two that count inside a window. How far in memory is one step of each?",
-        "One step inside a window is one step in x: the strides of x. One step from window to window is `step` of them. And "
+        "One step inside a window is one step in x: the strides of x. One step from window to window is "
+        "`step` of them. And "
         "take the strides from `x.stride()`: x may be a view, whose rows do not lie one behind the other.",
-        "How many fit: the first takes h rows, and each further one `step[0]` more, so it is (H - h) // step[0] + 1. That is "
+        "How many fit: the first takes h rows, and each further one `step[0]` more, so it is (H - h) // "
+        "step[0] + 1. That is "
         "right only for h from 1 to H and a step of 1 or more: look at this before you count.",
-        "`x.as_strided(size, stride)` begins where x begins, if you give no offset. Its size: those of the leading dimensions, "
-        "then how many windows in each direction, then `size`. Its stride: those of the leading dimensions, then the last two "
+        "`x.as_strided(size, stride)` begins where x begins, if you give no offset. Its size: those of "
+        "the leading dimensions, "
+        "then how many windows in each direction, then `size`. Its stride: those of the leading "
+        "dimensions, then the last two "
         "of x times `step`, then the last two of x.",
     ],
 )
@@ -47,10 +52,13 @@ GRADIENT = "Gradients go back to what x was made from; where windows overlap the
 ERROR = (
     "ValueError is raised if a window does not fit into x, and if a number in `size` or `step` is below 1."
 )
+WHOLE = "All windows of the last two dimensions, as a view."
+SIZE = "size: (h, w), of a window."
+STEP = "step: how far a window is from the one above it, and from the one to its left."
 ANY = "x: shape (..., H, W), of any dtype; perhaps a view: sliced, transposed, expanded."
 
 
-@windows.property("as many windows as fit, each of the size that is asked", asks=(SHAPE, FIT))
+@windows.property("as many windows as fit, each of the size that is asked", asks=(SHAPE, SIZE, FIT))
 def shape(answer: Answer, trial: Trial) -> None:
     for of_x, size, step in (
         ((7, 10), (2, 3), (1, 1)),
@@ -67,7 +75,7 @@ def shape(answer: Answer, trial: Trial) -> None:
         require_shape(trial, called(trial, answer, x, size, step), x, size, step)
 
 
-@windows.property("each window stands where it is to stand", asks=(SHAPE, PLACE))
+@windows.property("each window stands where it is to stand", asks=(SHAPE, PLACE, STEP))
 def values(answer: Answer, trial: Trial) -> None:
     for of_x, size, step in (
         ((7, 10), (2, 3), (1, 1)),
@@ -103,7 +111,7 @@ def dtypes(answer: Answer, trial: Trial) -> None:
         require(answer, trial, x, (2, 3), (1, 2), str(dtype).removeprefix("torch."))
 
 
-@windows.property("a view: what is written to the one stands in the other", asks=VIEW)
+@windows.property("a view: what is written to the one stands in the other", asks=(VIEW, WHOLE))
 def writes(answer: Answer, trial: Trial) -> None:
     for about, x in {"contiguous": numbers((2, 6, 8)), **views(numbers)}.items():
         size, step = (2, 3), (1, 2)
@@ -116,7 +124,8 @@ def writes(answer: Answer, trial: Trial) -> None:
         seen = x[there].item()
         trial.true(
             seen == -1,
-            f"-1 was written to the result, at {list(place)}, and x has {seen:g} in the place of it, {list(there)}. The result "
+            f"-1 was written to the result, at {list(place)}, and x has {seen:g} in the place of it, "
+            f"{list(there)}. The result "
             "has a memory of its own.",
             expected="a view of x: both show the same memory",
             got="a copy",
@@ -125,7 +134,8 @@ def writes(answer: Answer, trial: Trial) -> None:
         x[there] = -2
         trial.true(
             got[place].item() == -2,
-            f"-2 was written to x, at {list(there)}, and the result has {got[place].item():g} in the place of it.",
+            f"-2 was written to x, at {list(there)}, and the result has {got[place].item():g} in the "
+            f"place of it.",
             expected="a view of x: both show the same memory",
             got="a copy",
             observed=("to x", about),
@@ -218,7 +228,9 @@ NO_WINDOWS: tuple[tuple[tuple[int, ...], Pair, Pair, str], ...] = (
 
 @windows.property("ValueError where windows do not fit, or make no sense", asks=ERROR)
 def errors(answer: Answer, trial: Trial) -> None:
-    """All are tried before the first is told: what an answer checks and what not is seen in the whole."""
+    """All are tried before the first is told: what an answer checks and what not is seen in the
+    whole.
+    """
     outcomes = [(each, outcome(answer, trial, *each[:3])) for each in NO_WINDOWS]
     wrong = [(each, found) for each, found in outcomes if found != "ValueError"]
     if not wrong:

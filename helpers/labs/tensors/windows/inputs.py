@@ -21,13 +21,15 @@ ROOM = 2000
 def numbers(shape: tuple[int, ...]) -> Tensor:
     """0, 1, 2, ...: each element has a number of its own, so that one out of place is seen.
 
-    Its memory goes on behind it: windows that reach beyond it show wrong numbers, and raise nothing.
+    Its memory goes on behind it: windows that reach beyond it show wrong numbers, and raise
+    nothing.
     """
     return torch.arange(float(prod(shape) + ROOM))[: prod(shape)].view(shape)
 
 
 def views(made: Callable[[tuple[int, ...]], Tensor], only: str = "") -> dict[str, Tensor]:
-    """Views with rows that do not lie one behind the other, each with room for a window of 2 x 3 at (1, 4).
+    """Views with rows that do not lie one behind the other, each with room for a window of 2 x 3
+    at (1, 4).
 
     made: gives the tensor of this shape that they are views of. only: the one that is wanted.
     """
@@ -55,7 +57,9 @@ def given(x: Tensor, size: Pair, step: Pair, about: str = "") -> str:
 
 
 def called(trial: Trial, answer: Answer, x: Tensor, size: Pair, step: Pair, about: str = "") -> Any:
-    """What the answer returns. x is not handed to `trial`: what that does with it would be logged as the answer's work."""
+    """What the answer returns. x is not handed to `trial`: what that does with it would be logged
+    as the answer's work.
+    """
     text = given(x, size, step, about)
     trial.given(text)
     try:
@@ -79,8 +83,10 @@ def require_shape(trial: Trial, got: Any, x: Tensor, size: Pair, step: Pair, abo
     if have != need:
         leading = f"{need[:-4]}, then " if need[:-4] else ""
         trial.fail(
-            f"The shape is {have}. In x there is room for {need[-4]} x {need[-3]} windows of {size[0]} x {size[1]}.",
-            expected=f"{need}: {leading}{need[-4]} rows and {need[-3]} columns of windows, each {size[0]} x {size[1]}",
+            f"The shape is {have}. In x there is room for {need[-4]} x {need[-3]} windows of {size[0]} x "
+            f"{size[1]}.",
+            expected=f"{need}: {leading}{need[-4]} rows and {need[-3]} columns of windows, "
+            f"each {size[0]} x {size[1]}",
             got=str(have),
             observed=("shape", have, need),
         )

@@ -37,29 +37,33 @@ check = windows.bank(by_check)
 
 @count.mistake(breaks=FIT)
 def one_too_few(have: int, want: int, pace: int) -> int:
-    """One window a dimension is missing, the last. (H - h) // step[0] counts the steps between windows: there is one window more
-    than steps.
+    """One window a dimension is missing, the last. (H - h) // step[0] counts the steps between
+    windows: there is one window more than steps.
     """
     return (have - want) // pace
 
 
 @count.mistake(breaks=FIT)
 def size_forgotten_in_the_count(have: int, want: int, pace: int) -> int:
-    """As many windows are counted as there are places for their upper left element. The last ones reach beyond x, into memory that
-    is not theirs, or into none.
+    """As many windows are counted as there are places for their upper left element. The last ones
+    reach beyond x, into memory that is not theirs, or into none.
     """
     return (have - 1) // pace + 1
 
 
 @count.mistake(breaks=FIT)
 def rounded_up(have: int, want: int, pace: int) -> int:
-    """Where the last step is not a full one, there is one window too many: it reaches beyond x. Perhaps the division was rounded up."""
+    """Where the last step is not a full one, there is one window too many: it reaches beyond x.
+    Perhaps the division was rounded up.
+    """
     return -(-(have - want) // pace) + 1
 
 
 @count.mistake(breaks=FIT)
 def as_if_the_step_were_the_size(have: int, want: int, pace: int) -> int:
-    """The number of windows is that of windows side by side, have // size. With a different step there are more of them, or fewer."""
+    """The number of windows is that of windows side by side, have // size. With a different step
+    there are more of them, or fewer.
+    """
     return have // want
 
 
@@ -71,21 +75,25 @@ def as_if_the_step_were_one(have: int, want: int, pace: int) -> int:
 
 @count.mistake(breaks=FIT)
 def divided_too_early(have: int, want: int, pace: int) -> int:
-    """Too many or too few windows for some sizes. Perhaps the size of x was divided by the step before the window was taken off:
-    (H - h) is to be divided, not H.
+    """Too many or too few windows for some sizes. Perhaps the size of x was divided by the step
+    before the window was taken off: (H - h) is to be divided, not H.
     """
     return have // pace - want + 1
 
 
 @whole.mistake(breaks=FIT)
 def size_and_step_swapped(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """`size` and `step` have changed places: each window is as large as a step, and the windows are a size apart."""
+    """`size` and `step` have changed places: each window is as large as a step, and the windows
+    are a size apart.
+    """
     return answer()(x, step, size)
 
 
 @shape.mistake(breaks=SHAPE)
 def windows_before_places(x: Tensor, size: Pair, step: Pair) -> Ints:
-    """The shape is (..., h, w, rows, columns). Which window comes first, and then where in the window."""
+    """The shape is (..., h, w, rows, columns). Which window comes first, and then where in the
+    window.
+    """
     return (*x.shape[:-2], *size, *sizes(x, size, step)[-4:-2])
 
 
@@ -110,21 +118,25 @@ def windows_turned(x: Tensor, size: Pair, step: Pair) -> Ints:
 
 @whole.mistake(breaks=SHAPE)
 def rows_and_windows_interleaved(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """The shape is (..., rows, h, columns, w). Each dimension got its windows, and the four were not brought into the order that is
-    asked for.
+    """The shape is (..., rows, h, columns, w). Each dimension got its windows, and the four were
+    not brought into the order that is asked for.
     """
     return answer()(x, size, step).transpose(-3, -2)
 
 
 @whole.mistake(breaks=SHAPE)
 def windows_in_one_row(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """All windows stand in one dimension, rows * columns long. There are to be two, so that [i, j] is a place."""
+    """All windows stand in one dimension, rows * columns long. There are to be two, so that [i, j]
+    is a place.
+    """
     return answer()(x, size, step).flatten(-4, -3)
 
 
 @whole.mistake(breaks=SHAPE)
 def leading_dimensions_joined(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """The leading dimensions have been made one, or one was put in where there are none. They are to come back as they were."""
+    """The leading dimensions have been made one, or one was put in where there are none. They are
+    to come back as they were.
+    """
     return answer()(x.reshape(-1, *x.shape[-2:]), size, step)
 
 
@@ -140,8 +152,8 @@ def leading_dimensions_lost(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @stride.mistake(breaks=PLACE)
 def step_in_the_window(x: Tensor, step: Pair) -> Ints:
-    """The elements inside a window are `step` apart, and the windows themselves 1. It is the windows that are `step` apart: inside of
-    them every element follows.
+    """The elements inside a window are `step` apart, and the windows themselves 1. It is the
+    windows that are `step` apart: inside of them every element follows.
     """
     *leading, row, column = x.stride()
     return (*leading, row, column, row * step[0], column * step[1])
@@ -149,13 +161,17 @@ def step_in_the_window(x: Tensor, step: Pair) -> Ints:
 
 @stride.mistake(breaks=PLACE)
 def steps_swapped(x: Tensor, step: Pair) -> Ints:
-    """The windows are step[1] rows and step[0] columns apart: the first is how far it is to the window below."""
+    """The windows are step[1] rows and step[0] columns apart: the first is how far it is to the
+    window below.
+    """
     return strides(x, step[::-1])
 
 
 @stride.mistake(breaks=PLACE)
 def step_without_a_stride(x: Tensor, step: Pair) -> Ints:
-    """From window to window the memory is stepped by `step` alone. It is so many rows or columns of x, and one of them is a stride long."""
+    """From window to window the memory is stepped by `step` alone. It is so many rows or columns
+    of x, and one of them is a stride long.
+    """
     return (*x.stride()[:-2], *step, *x.stride()[-2:])
 
 
@@ -167,7 +183,9 @@ def step_forgotten(x: Tensor, step: Pair) -> Ints:
 
 @stride.mistake(breaks=PLACE)
 def step_in_both(x: Tensor, step: Pair) -> Ints:
-    """The windows are `step` apart, and the elements inside of them are, too. Inside of a window every element follows."""
+    """The windows are `step` apart, and the elements inside of them are, too. Inside of a window
+    every element follows.
+    """
     *leading, row, column = x.stride()
     return (*leading, *[row * step[0], column * step[1]] * 2)
 
@@ -181,8 +199,8 @@ def rows_for_columns(x: Tensor, step: Pair) -> Ints:
 
 @stride.mistake(breaks=PLACE)
 def as_if_contiguous(x: Tensor, step: Pair) -> Ints:
-    """Right for a contiguous x, and wrong for a view whose rows or columns lie elsewhere. Perhaps the strides were computed from the
-    shape: `x.stride()` says them.
+    """Right for a contiguous x, and wrong for a view whose rows or columns lie elsewhere. Perhaps
+    the strides were computed from the shape: `x.stride()` says them.
     """
     return strides(torch.empty(x.shape, device="meta"), step)
 
@@ -198,8 +216,8 @@ def _(x: Tensor, step: Pair) -> Ints:
 
 @stride.mistake(breaks=PLACE)
 def columns_side_by_side(x: Tensor, step: Pair) -> Ints:
-    """Right as long as the columns of x lie side by side in memory. Perhaps their stride was taken to be 1: in a slice of every second
-    column it is 2.
+    """Right as long as the columns of x lie side by side in memory. Perhaps their stride was taken
+    to be 1: in a slice of every second column it is 2.
     """
     *leading, row, _ = x.stride()
     return (*leading, row * step[0], step[1], row, 1)
@@ -207,7 +225,9 @@ def columns_side_by_side(x: Tensor, step: Pair) -> Ints:
 
 @stride.mistake(breaks=PLACE)
 def rows_as_long_as_their_columns(x: Tensor, step: Pair) -> Ints:
-    """Wrong as soon as a row of x lies further from the next than it is wide. Perhaps the width stands where the stride belongs."""
+    """Wrong as soon as a row of x lies further from the next than it is wide. Perhaps the width
+    stands where the stride belongs.
+    """
     *leading, _, column = x.stride()
     row = x.shape[-1] * column
     return (*leading, row * step[0], column * step[1], row, column)
@@ -215,15 +235,17 @@ def rows_as_long_as_their_columns(x: Tensor, step: Pair) -> Ints:
 
 @make.mistake(breaks=PLACE)
 def from_the_start_of_the_storage(x: Tensor, size: Ints, stride: Ints) -> Tensor:
-    """Right as long as x begins where its storage begins. Perhaps an offset of 0 was given to `as_strided`: it counts from the start
-    of the storage, not of x.
+    """Right as long as x begins where its storage begins. Perhaps an offset of 0 was given to
+    `as_strided`: it counts from the start of the storage, not of x.
     """
     return x.as_strided(size, stride, 0)
 
 
 @make.mistake(breaks=PLACE)
 def offset_in_bytes(x: Tensor, size: Ints, stride: Ints) -> Tensor:
-    """Wrong, or out of the storage, where x begins later than its storage. Perhaps the offset was counted in bytes, or added twice."""
+    """Wrong, or out of the storage, where x begins later than its storage. Perhaps the offset was
+    counted in bytes, or added twice.
+    """
     return x.as_strided(size, stride, x.storage_offset() * x.element_size())
 
 
@@ -243,8 +265,8 @@ def always_float(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @whole.mistake(breaks=SHAPE)
 def im2col(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """The windows are those of `F.unfold`: floats only, and a copy of each element for each window that it is in. It makes the matrix
-    for a matrix product, and no view.
+    """The windows are those of `F.unfold`: floats only, and a copy of each element for each window
+    that it is in. It makes the matrix for a matrix product, and no view.
     """
     checked(x, size, step)
     *leading, rows, columns, h, w = sizes(x, size, step)
@@ -257,8 +279,8 @@ def im2col(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @whole.mistake(breaks=VIEW)
 def copied_first(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """The values are right, and they stand in a memory of their own, also of a contiguous x: what is written to the one is not seen in
-    the other.
+    """The values are right, and they stand in a memory of their own, also of a contiguous x: what
+    is written to the one is not seen in the other.
     """
     return answer()(x.clone(), size, step)
 
@@ -289,7 +311,9 @@ def _(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @whole.mistake(breaks=VIEW)
 def contiguous_first(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """A view of x if x is contiguous, and a copy if it is not. Perhaps `contiguous()` stands before: strides of any layout will do."""
+    """A view of x if x is contiguous, and a copy if it is not. Perhaps `contiguous()` stands
+    before: strides of any layout will do.
+    """
     return answer()(x.contiguous(), size, step)
 
 
@@ -303,7 +327,9 @@ def _(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @whole.mistake(breaks=ONE)
 def unfolded(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """torch's `unfold` ran, once for each dimension. It is the same view: the point here is to find its strides yourself."""
+    """torch's `unfold` ran, once for each dimension. It is the same view: the point here is to
+    find its strides yourself.
+    """
     checked(x, size, step)
     return x.unfold(-2, size[0], step[0]).unfold(-2, size[1], step[1])
 
@@ -325,8 +351,8 @@ def one_dimension_at_a_time(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @whole.mistake(breaks=ONE)
 def cut_out_first(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """x was sliced before `as_strided` ran. The slices cost two operations and change nothing: what is left over at the ends is in no
-    window anyway.
+    """x was sliced before `as_strided` ran. The slices cost two operations and change nothing:
+    what is left over at the ends is in no window anyway.
     """
     checked(x, size, step)
     shape = sizes(x, size, step)
@@ -336,8 +362,8 @@ def cut_out_first(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @whole.mistake(breaks=ONE)
 def windows_and_then_turned(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """After `as_strided` the dimensions were brought into order by one more operation. Give `as_strided` its numbers in the order that
-    is asked for.
+    """After `as_strided` the dimensions were brought into order by one more operation. Give
+    `as_strided` its numbers in the order that is asked for.
     """
     checked(x, size, step)
     *leading, rows, columns, h, w = sizes(x, size, step)
@@ -348,7 +374,9 @@ def windows_and_then_turned(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @whole.mistake(breaks=GRADIENT)
 def detached(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """`detach` ran before `as_strided`. The memory is that of x, and the way back for gradients is gone. (`x.data` is a `detach`, too.)"""
+    """`detach` ran before `as_strided`. The memory is that of x, and the way back for gradients is
+    gone. (`x.data` is a `detach`, too.)
+    """
     return answer()(x.detach(), size, step)
 
 
@@ -359,8 +387,8 @@ def _(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @make.mistake(breaks=ONE)
 def set_into_an_empty_one(x: Tensor, size: Ints, stride: Ints) -> Tensor:
-    """An empty tensor was made and set onto the storage of x. The memory is that of x; torch does not know that it is a view, and no
-    gradient finds its way back.
+    """An empty tensor was made and set onto the storage of x. The memory is that of x; torch does
+    not know that it is a view, and no gradient finds its way back.
     """
     return torch.empty(0, dtype=x.dtype).set_(x.untyped_storage(), x.storage_offset(), size, stride)
 
@@ -395,7 +423,9 @@ class _LastWins(torch.autograd.Function):
 
 @whole.mistake(breaks=GRADIENT)
 def last_window_wins(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """The gradient is wrong where windows overlap. Perhaps each window writes its own over the one before: they are to be added."""
+    """The gradient is wrong where windows overlap. Perhaps each window writes its own over the one
+    before: they are to be added.
+    """
     return _LastWins.apply(x, size, step)
 
 
@@ -404,8 +434,8 @@ def last_window_wins(x: Tensor, size: Pair, step: Pair) -> Tensor:
 
 @check.mistake(breaks=ERROR)
 def nothing_checked(x: Tensor, size: Pair, step: Pair) -> None:
-    """A window that is one row higher than x gave a result without windows. (H - h) // step + 1 is 0 then, and `as_strided` is content
-    with that.
+    """A window that is one row higher than x gave a result without windows. (H - h) // step + 1 is
+    0 then, and `as_strided` is content with that.
     """
 
 
@@ -447,8 +477,8 @@ def step_beyond_x_refused(x: Tensor, size: Pair, step: Pair) -> None:
 
 @check.mistake(breaks=ERROR)
 def one_of_two_is_enough(x: Tensor, size: Pair, step: Pair) -> None:
-    """A window that is too high and not too wide raises nothing. Each of the two is an error by itself: perhaps an `and` stands where
-    `or` is meant.
+    """A window that is too high and not too wide raises nothing. Each of the two is an error by
+    itself: perhaps an `and` stands where `or` is meant.
     """
     if size[0] > x.shape[-2] and size[1] > x.shape[-1] or min(*size, *step) < 1:
         raise ValueError("does not fit")
@@ -462,7 +492,9 @@ def asserted(x: Tensor, size: Pair, step: Pair) -> None:
 
 @whole.mistake(breaks=ERROR)
 def by_the_number_of_windows(x: Tensor, size: Pair, step: Pair) -> Tensor:
-    """Windows of -1 or 0 rows raise nothing. Perhaps only the number of windows was checked: a window of 0 rows fits everywhere."""
+    """Windows of -1 or 0 rows raise nothing. Perhaps only the number of windows was checked: a
+    window of 0 rows fits everywhere.
+    """
     counts = [
         counted(have, want, pace) for have, want, pace in zip(x.shape[-2:], size, step, strict=True) if pace
     ]
