@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from helpers.figures.style import GREY
+from helpers.figures.style import BLUE, GREY, ORANGE
 
 ONCE, OFTEN = "#cfe3f1", "#8dbfe0"  # cells that are read by one index, and by several
 
@@ -42,4 +44,53 @@ def storage_alt(name: str) -> str:
     return (
         f"Twelve cells of memory in a row. Those that {name} reads are coloured, darker where several indices lead to one "
         "cell; below each cell stand the indices."
+    )
+
+
+def runs(
+    size: Sequence[int], stride: Sequence[int], new_size: Sequence[int], found: Sequence[int] | None
+) -> Figure:
+    """The elements of a tensor in the order of their indices, the jumps in memory, and what each new dimension goes through.
+
+    Args:
+        size, stride: of the tensor.
+        new_size: the size that is wanted, with as many elements.
+        found: the strides for it, None if there are none.
+    """
+    places = [sum(i * s for i, s in zip(index, stride, strict=True)) for index in np.ndindex(*size)]
+    figure = Figure(figsize=(8.4, 1.6 + 0.3 * len(new_size)), layout="constrained", facecolor="white")
+    axes = figure.subplots()
+    for at, place in enumerate(places):
+        axes.add_patch(Rectangle((at, 0), 1, 0.8, facecolor=ONCE, edgecolor=GREY, linewidth=1))
+        axes.text(at + 0.5, 0.4, str(place), ha="center", va="center", fontsize=9)
+    for at, (before, after) in enumerate(itertools.pairwise(places), 1):
+        axes.text(at, 1.05, f"{after - before:+}", ha="center", va="center", fontsize=8, color=GREY)
+    part = 1
+    for row, n in enumerate(reversed(new_size), 1):
+        axes.text(-0.4, -0.42 * row + 0.14, str(n), ha="right", va="center", fontsize=9)
+        steps = {
+            after - before
+            for start in range(0, len(places), part * n)
+            for before, after in itertools.pairwise(places[start : start + part * n : part])
+        }
+        for start in range(0, len(places), part * n):
+            colour = ORANGE if len(steps) > 1 else BLUE
+            bar = Rectangle((start + 0.08, -0.42 * row), part * n - 0.16, 0.28, facecolor=colour, alpha=0.75)
+            axes.add_patch(bar)
+            for inner in range(start + part, start + part * n, part):
+                axes.plot([inner, inner], [-0.42 * row, -0.42 * row + 0.28], color="white", linewidth=1.5)
+        part *= n
+    axes.set(xlim=(-1.2, len(places) + 0.1), ylim=(-0.42 * len(new_size) - 0.1, 1.3), xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
+    words = f"stride {tuple(found)}" if found is not None else "no such view"
+    title = f"size {tuple(size)}, stride {tuple(stride)}, as {tuple(new_size)}: {words}"
+    axes.set_title(title, fontsize=10, loc="left")
+    return figure
+
+
+def runs_alt(name: str) -> str:
+    """What `runs` shows, in words."""
+    return (
+        f"Twenty-four cells in the order of the indices, with the jump in memory between neighbours, for {name}. Below them a row "
+        "of bars for each new dimension; orange ones have steps of different lengths."
     )

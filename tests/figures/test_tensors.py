@@ -17,3 +17,17 @@ def test_each_cell_shows_who_reads_it() -> None:
 
 def test_words_say_whose_memory_it_is() -> None:
     assert "x.T" in storage_alt("x.T")
+
+
+def test_bars_are_orange_where_steps_differ() -> None:
+    def colours(new_size: tuple[int, ...], found: tuple[int, ...] | None) -> list[str]:
+        (axes,) = runs((4, 6), (8, 1), new_size, found).axes
+        bars = axes.patches[24:]
+        return ["#" + "".join(f"{round(255 * c):02X}" for c in bar.get_facecolor()[:3]) for bar in bars]
+
+    assert set(colours((2, 2, 3, 2), (16, 8, 2, 1))) == {BLUE}
+    assert colours((8, 3), None) == [BLUE] * 8 + [ORANGE]
+
+
+def test_words_say_which_view_is_tried() -> None:
+    assert "as (8, 3)" in runs_alt("(4, 6) as (8, 3)")

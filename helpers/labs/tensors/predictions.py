@@ -123,7 +123,7 @@ overlap = Prediction(
         ),
         "C": Choice(
             "It raises: several elements of the view lie in one place.",
-            "Torch refuses a stride of 0. Whether other strides overlap is costly to find out, so it does not look.",
+            "`add_` refuses a stride of 0. Whether other strides overlap is costly to find out, so torch does not look.",
             "refused",
         ),
         "D": Choice("Nothing: `unfold` copies.", "unfold makes a view: only its strides are new.", "a_copy"),
