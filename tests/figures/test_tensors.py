@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from helpers.figures.tensors import OFTEN, ONCE, storage, storage_alt
+from helpers.figures.style import BLUE, ORANGE
+from helpers.figures.tensors import ONCE, OFTEN, runs, runs_alt, storage, storage_alt
 
 
 def test_each_cell_shows_who_reads_it() -> None:
