@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helpers.figures.style import BLUE, ORANGE
-from helpers.figures.tensors import ONCE, OFTEN, runs, runs_alt, storage, storage_alt
+from helpers.figures.tensors import OFTEN, ONCE, runs, runs_alt, storage, storage_alt
 
 
 def test_each_cell_shows_who_reads_it() -> None:
