@@ -431,6 +431,10 @@ def given_up(trial: Trial) -> list[Case]:
             x = (x.detach() @ w).tanh()
         return x.sum()
 
+    def a_gradient_inside(x: Tensor) -> Tensor:
+        (slope,) = torch.autograd.grad((x.sin() * x.cos()).sum(), x)
+        return (slope * x).exp().sum()
+
     return [
         Case(f"fn keeps x.exp(), and throws a product away, x of shape ({n}, 4)", thrown_after, (x,), told),
         Case(
@@ -462,6 +466,12 @@ def given_up(trial: Trial) -> list[Case]:
             Showing(),
             (x,),
             "tanh has saved its result, and given it up with its graph. The module keeps the memory; no backward needs it.",
+        ),
+        Case(
+            f"fn multiplies x by the gradient of (x.sin() * x.cos()).sum(), and returns exp of it, x of shape ({n}, 4)",
+            a_gradient_inside,
+            (x,),
+            "fn asks for a gradient itself. Its graph is freed then; the product saves the gradient, and exp its result.",
         ),
     ]
 

@@ -452,6 +452,19 @@ def packed_itself(fn: Any, *args: Tensor) -> int:
     return counted(fn, *args, packed=lambda tensor: tensor)
 
 
+@saved_bytes.mistake(breaks=MAKES)
+def nothing_given_back(fn: Any, *args: Tensor) -> int:
+    """A function that asks for a gradient itself cannot run: its backward gets no tensor from `unpack`. That no backward of the
+    result runs does not mean that fn needs none of what was packed.
+    """
+    return counted(fn, *args, unpacked=lambda alias: None)
+
+
+@saved_bytes.variant(nothing_given_back)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *args, unpacked=lambda alias: alias.shape)
+
+
 # What runs, and what stays.
 
 

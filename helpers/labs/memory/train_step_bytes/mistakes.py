@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from torch import Tensor, nn
@@ -457,6 +457,29 @@ def _(*args: Any) -> Any:
         return [each for entry in entries for each in entry.values() if isinstance(each, Tensor)]
 
     return stepped(*args, states=lambda optimizer: total(top(optimizer)))
+
+
+@train_step_bytes.mistake(breaks=OPTIMIZER)
+def plain_dicts_only(*args: Any) -> Any:
+    """Tensors are left out that lie in an OrderedDict or in a defaultdict. These are dicts, too: perhaps it was asked whether
+    `type(value) is dict`, and `isinstance(value, dict)` says yes to them.
+    """
+    return stepped(
+        *args, states=lambda optimizer: total(_in_plain(list(optimizer.state.values()), (list, tuple)))
+    )
+
+
+@train_step_bytes.variant(plain_dicts_only)
+def _(*args: Any) -> Any:
+    return stepped(*args, states=lambda optimizer: total(_in_plain(list(optimizer.state.values()), ())))
+
+
+def _in_plain(value: Any, kinds: tuple[type, ...]) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif type(value) in (dict, list, tuple) or isinstance(value, kinds):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _in_plain(each, kinds)
 
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)
