@@ -9,8 +9,9 @@ import sys
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 from helpers.exercise import Exercise
@@ -39,11 +40,9 @@ def defined(
     module = types.ModuleType("__reference__")
     sys.modules[module.__name__] = module  # a dataclass looks its module up while it is made
     try:
-        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "code":
-                edited = replaced.get(cell["id"])
-                source = ast.unparse(edited) if edited else "".join(cell["source"])
-                _define(source, f"{notebook.name}:{cell['id']}", module)
+        for id, source in _code_cells(notebook.read_text(encoding="utf-8")):
+            edited = replaced.get(id)
+            _define(ast.unparse(edited) if edited else source, f"{notebook.name}:{id}", module)
         yield module
     finally:
         del sys.modules[module.__name__]  # nobody can import it: answers travel to other processes by value
@@ -63,14 +62,29 @@ def solutions_of(root: Path, lab: str) -> dict[str, Any]:
     return answers(notebook, exercises())
 
 
+# What an edit leaves as it is, is parsed once for all edits. Both hang on the text alone, which is read each time.
+@lru_cache(maxsize=2)
+def _code_cells(text: str) -> tuple[tuple[str, str], ...]:
+    """Id and source of each code cell of a notebook."""
+    cells = json.loads(text)["cells"]
+    return tuple((cell["id"], "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code")
+
+
 def _define(source: str, name: str, module: types.ModuleType) -> None:
+    if (code := _definitions(source, name)) is not None:
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        exec(code, vars(module))
+
+
+@lru_cache(maxsize=256)
+def _definitions(source: str, name: str) -> CodeType | None:
+    """The code of what a cell defines; None where it is no Python."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # magics
-        return
+        return None
     tree.body = [node for node in tree.body if isinstance(node, _DEFINITIONS) or _is_constant(node)]
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    exec(compile(tree, name, "exec"), vars(module))
+    return compile(tree, name, "exec")
 
 
 def _is_constant(node: ast.stmt) -> bool:
