@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
@@ -156,6 +157,21 @@ def parameters_as_they_show(*args: Any) -> Any:
     return stepped(*args, parameters=lambda model: shown(model.parameters()))
 
 
+@train_step_bytes.variant(parameters_as_they_show)
+def _(*args: Any) -> Any:
+    return stepped(
+        *args,
+        parameters=lambda model: sum(each.nbytes for each in model.parameters()),
+        buffers=lambda model: sum(each.nbytes for each in model.buffers()),
+    )
+
+
+@train_step_bytes.mistake(breaks=WHOLE)
+def buffers_as_they_show(*args: Any) -> Any:
+    """ "buffers" holds the bytes that the buffers show, and not those of their memory, which they keep alive whole."""
+    return stepped(*args, buffers=lambda model: shown(model.buffers()))
+
+
 @train_step_bytes.mistake(breaks=WITHIN)
 def tied_twice(*args: Any) -> Any:
     """A weight with two names is counted twice. Perhaps `state_dict()` was added up, which has it under both."""
@@ -279,6 +295,12 @@ def batch_in_saved(*args: Any) -> Any:
 def all_in_saved(*args: Any) -> Any:
     """The weights and the batch are counted in "saved". Autograd saves them, and they are there anyway, each in its own kind."""
     return stepped(*args, before=lambda model, x, y: [])
+
+
+@train_step_bytes.mistake(breaks=NOTHING_OF)
+def x_in_saved(*args: Any) -> Any:
+    """x is counted in "saved": the first layer saves it for the gradient of its weight. It is there anyway, in "batch"."""
+    return stepped(*args, before=lambda model, x, y: [*model.parameters(), *model.buffers(), y])
 
 
 @train_step_bytes.mistake(breaks=NOTHING_OF)
@@ -457,6 +479,29 @@ def _(*args: Any) -> Any:
         return [each for entry in entries for each in entry.values() if isinstance(each, Tensor)]
 
     return stepped(*args, states=lambda optimizer: total(top(optimizer)))
+
+
+@train_step_bytes.mistake(breaks=OPTIMIZER)
+def every_entry_a_dict(*args: Any) -> Any:
+    """An entry of the optimizer's state is taken for a dict, and it is a tensor. (`values()` of a tensor is for sparse ones:
+    hence torch's words.) An optimizer may keep a tensor there under a text, for all parameters.
+    """
+    return stepped(
+        *args,
+        states=lambda optimizer: total(
+            each for entry in optimizer.state.values() for each in entry.values() if isinstance(each, Tensor)
+        ),
+    )
+
+
+@train_step_bytes.variant(every_entry_a_dict)
+def _(*args: Any) -> Any:
+    return stepped(
+        *args,
+        states=lambda optimizer: total(
+            each for entry in optimizer.state.values() for _, each in entry.items() if torch.is_tensor(each)
+        ),
+    )
 
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)
