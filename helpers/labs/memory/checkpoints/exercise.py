@@ -100,7 +100,7 @@ def call_after_call(answer: Any, trial: Trial) -> None:
             "something of a call before live on?",
             expected=f"such as {by_force(*second)}",
             got=seen,
-            observed=("in a row", number, got),
+            observed=("in a row", number),
         )
 
 
