@@ -581,7 +581,7 @@ def two_allocators(answer: Any, trial: Trial) -> None:
 
 @caching_allocator.property(
     "many requests of any size on several streams, with any rules",
-    asks=(RULES, MAKES, FITS, BEST, SPLITS, MERGES, NOT_CALLED),
+    asks=(RULES, MAKES, SMALL, FITS, BEST, SPLITS, MERGES, NOT_CALLED),
 )
 def any_requests(answer: Any, trial: Trial) -> None:
     for count in range(4):

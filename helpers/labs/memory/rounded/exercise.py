@@ -36,7 +36,7 @@ OWN = "From `min_large_alloc` on, it is the block, rounded up to a multiple of `
 EXACT = "Both are int, and exact for requests of any size."
 BOTH = "The bytes of the block for a request, and of the segment that is taken if no block fits."
 RETURNS = "(block, segment)"
-RULES = "rules: the sizes to decide by; not always those of torch, nor multiples of each other."
+RULES = "rules: the sizes to decide by; not always those of torch, nor multiples of each other, and such that a segment holds its block."
 
 TORCH = Rules(512, MIB, 2 * MIB, 10 * MIB, 20 * MIB, 2 * MIB)
 # Sizes that one can reckon with in one's head. In the first, every limit is a multiple of a block.
@@ -144,7 +144,8 @@ def a_pair(answer: Any, trial: Trial) -> None:
 def the_block(answer: Any, trial: Trial) -> None:
     sizes = (1, 511, 512, 513, 1024, 1300, 1100, MIB - 1, MIB, MIB + 1, 10 * MIB - 512, 30 * MIB + 7)
     holds(answer, trial, TORCH, sizes, ("block",))
-    holds(answer, trial, EVEN, (*range(1, 42), *of(trial, 300, 700)), ("block",))
+    # Some of these requests came with torch's rules, too.
+    holds(answer, trial, EVEN, (*range(1, 42), 511, 512, 513, *of(trial, 300, 700)), ("block",))
 
 
 @rounded.property("a small block: the segment is small_buffer", asks=(SMALL, FOLLOWS, RULES))

@@ -181,6 +181,20 @@ def sizes_of_torch(nbytes: int, rules: Rules) -> tuple[int, int]:
     return block, segment_of(block, TORCH)
 
 
+_known: dict[int, tuple[int, int]] = {}
+
+
+@rounded.mistake(breaks=RULES)
+def remembered_without_the_rules(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """A request that came before with other rules has the result of then, and new ones are right. Perhaps results are kept, and found
+    again by the request alone: the rules belong to it.
+    """
+    if nbytes not in _known:
+        block = up(nbytes, rules.min_block_size)
+        _known[nbytes] = block, segment_of(block, rules)
+    return _known[nbytes]
+
+
 @rounded.mistake(breaks=BLOCK)
 def by_bits(nbytes: int, rules: Rules) -> tuple[int, int]:
     """With a `min_block_size` that is no power of two, the block is no multiple of it. Perhaps the last bits are cut off by `&`."""

@@ -126,7 +126,8 @@ TOLD = {
     "parameters": "All parameters of the model count, trained or not, each memory once and whole.",
     "buffers": "All buffers of the model count, and nothing else.",
     "batch": "The batch is x and y.",
-    "saved": "Counted is what the forward of model and loss makes, and the loss keeps for the backward.",
+    "saved": "Counted is what the forward of model and loss makes, and the loss keeps for the backward. The parameters, the buffers "
+    "and the batch were there before.",
     "gradients": "Counted are the gradients that the model's parameters have when the backward has ended.",
     "optimizer": "Counted are all tensors in the optimizer's state after the step, also those with one number.",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
@@ -156,6 +157,21 @@ def parameters_as_they_show(*args: Any) -> Any:
     return stepped(*args, parameters=lambda model: shown(model.parameters()))
 
 
+@train_step_bytes.variant(parameters_as_they_show)
+def _(*args: Any) -> Any:
+    return stepped(
+        *args,
+        parameters=lambda model: sum(each.nbytes for each in model.parameters()),
+        buffers=lambda model: sum(each.nbytes for each in model.buffers()),
+    )
+
+
+@train_step_bytes.mistake(breaks=WHOLE)
+def buffers_as_they_show(*args: Any) -> Any:
+    """ "buffers" holds the bytes that the buffers show, and not those of their memory, which they keep alive whole."""
+    return stepped(*args, buffers=lambda model: shown(model.buffers()))
+
+
 @train_step_bytes.mistake(breaks=WITHIN)
 def tied_twice(*args: Any) -> Any:
     """A weight with two names is counted twice. Perhaps `state_dict()` was added up, which has it under both."""
@@ -279,6 +295,12 @@ def batch_in_saved(*args: Any) -> Any:
 def all_in_saved(*args: Any) -> Any:
     """The weights and the batch are counted in "saved". Autograd saves them, and they are there anyway, each in its own kind."""
     return stepped(*args, before=lambda model, x, y: [])
+
+
+@train_step_bytes.mistake(breaks=NOTHING_OF)
+def x_in_saved(*args: Any) -> Any:
+    """x is counted in "saved": the first layer saves it for the gradient of its weight. It is there anyway, in "batch"."""
+    return stepped(*args, before=lambda model, x, y: [*model.parameters(), *model.buffers(), y])
 
 
 @train_step_bytes.mistake(breaks=NOTHING_OF)
@@ -460,6 +482,7 @@ def _(*args: Any) -> Any:
 
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)
+<<<<<<< HEAD
 def plain_dicts_only(*args: Any) -> Any:
     """Tensors are left out that lie in an OrderedDict or in a defaultdict. These are dicts, too: perhaps it was asked whether
     `type(value) is dict`, and `isinstance(value, dict)` says yes to them.
@@ -480,6 +503,28 @@ def _in_plain(value: Any, kinds: tuple[type, ...]) -> Iterator[Tensor]:
     elif type(value) in (dict, list, tuple) or isinstance(value, kinds):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _in_plain(each, kinds)
+=======
+def every_entry_a_dict(*args: Any) -> Any:
+    """An entry of the optimizer's state is taken for a dict, and it is a tensor. (`values()` of a tensor is for sparse ones:
+    hence torch's words.) An optimizer may keep a tensor there under a text, for all parameters.
+    """
+    return stepped(
+        *args,
+        states=lambda optimizer: total(
+            each for entry in optimizer.state.values() for each in entry.values() if isinstance(each, Tensor)
+        ),
+    )
+
+
+@train_step_bytes.variant(every_entry_a_dict)
+def _(*args: Any) -> Any:
+    return stepped(
+        *args,
+        states=lambda optimizer: total(
+            each for entry in optimizer.state.values() for _, each in entry.items() if torch.is_tensor(each)
+        ),
+    )
+>>>>>>> mend14
 
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)
