@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import json
 import linecache
 import sys
@@ -14,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ci.mutants.operators import Edit, edits
-from ci.notebooks.reference import answer_in, defined
+from ci.notebooks.reference import answer_in, defined, file_name
 from helpers import paths
 from helpers.exercise import Exercise
 
 SOLUTION = "solution"
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -94,14 +92,14 @@ def _of_the_list(
 def _executed(tree: ast.Module, path: Path) -> types.ModuleType:
     """A module of this tree, which nobody can import: its functions travel to other processes by value."""
     module = types.ModuleType(f"__mutant_of_{path.stem}__")
-    name, source = f"<mutant {next(_numbers)} of {path.stem}>", ast.unparse(tree)
+    name, source = file_name(f"mutant of {path.stem}"), ast.unparse(tree)
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     module.__package__ = f"tests.labs.{path.parent.name}"  # for what it imports from beside it
     if str(paths.ROOT) not in sys.path:
         sys.path.append(str(paths.ROOT))
     sys.modules[module.__name__] = module
     try:
-        exec(compile(source, name, "exec"), vars(module))
+        exec(compile(source, name, "exec", dont_inherit=True), vars(module))
     finally:
         del sys.modules[module.__name__]
     return module

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import linecache
 import sys
@@ -16,12 +17,14 @@ from typing import Any
 from helpers.exercise import Exercise
 
 _DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_numbers = itertools.count()
 
 
 def answers(notebook: Path, exercises: dict[str, Exercise]) -> dict[str, Any]:
     """Exercise id -> the solution's answer (a tuple where the exercise has several names).
 
-    Imports, functions, classes and upper-case constants of the notebook are executed, nothing else.
+    Imports, functions, classes and upper-case constants of the notebook are executed, and what a cell tells its own
+    functions (`square.register_autograd(...)`), nothing else.
     """
     with defined(notebook) as module:
         return {
@@ -43,10 +46,18 @@ def defined(
             if cell["cell_type"] == "code":
                 edited = replaced.get(cell["id"])
                 source = ast.unparse(edited) if edited else "".join(cell["source"])
-                _define(source, f"{notebook.name}:{cell['id']}", module)
+                _define(source, file_name(f"{notebook.name}:{cell['id']}"), module)
         yield module
     finally:
         del sys.modules[module.__name__]  # nobody can import it: answers travel to other processes by value
+
+
+def file_name(words: str) -> str:
+    """A name for code that is no file. torch.jit.script looks the source up by it, so no two share one.
+
+    As of a cell of the kernel: the source goes with the answer to the process that checks it (`cell_sources`).
+    """
+    return f"<ipykernel_{next(_numbers)} {words}>"
 
 
 def answer_in(module: types.ModuleType, exercise: Exercise) -> Any:
@@ -68,9 +79,22 @@ def _define(source: str, name: str, module: types.ModuleType) -> None:
         tree = ast.parse(source)
     except SyntaxError:  # magics
         return
-    tree.body = [node for node in tree.body if isinstance(node, _DEFINITIONS) or _is_constant(node)]
+    own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    tree.body = [
+        node
+        for node in tree.body
+        if isinstance(node, _DEFINITIONS) or _is_constant(node) or _is_told_to(node, own)
+    ]
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    exec(compile(tree, name, "exec"), vars(module))
+    exec(compile(tree, name, "exec", dont_inherit=True), vars(module))
+
+
+def _is_told_to(node: ast.stmt, own: set[str]) -> bool:
+    """Whether a statement calls a method of one of these: of a custom operator, say, which is a function of the cell."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    called = node.value.func
+    return isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id in own
 
 
 def _is_constant(node: ast.stmt) -> bool:
