@@ -37,19 +37,43 @@ def mutants(exercise: Exercise) -> Iterator[Mutant]:
     yield from of_right_answers(exercise)
 
 
+def unedited(exercise: Exercise) -> Iterator[tuple[str, Any]]:
+    """Where each answer stands, and the answer, made as its mutants are: one that fails here says nothing by them."""
+    notebook, cells = _cells(exercise)
+    for id, source in cells:
+        with defined(notebook, {id: ast.parse(source)}) as module:
+            yield SOLUTION, answer_in(module, exercise)
+    for path in _of_the_tests(exercise):
+        right = _executed(ast.parse(path.read_text(encoding="utf-8")), path).RIGHT
+        yield from ((f"{path.name}, RIGHT[{number}]", answer) for number, answer in enumerate(right))
+
+
 def of_the_solution(exercise: Exercise) -> Iterator[Mutant]:
     """The solution with one edit between its markers."""
+    notebook, cells = _cells(exercise)
+    for id, source in cells:
+        for edit in edits(ast.parse(source), between_the_markers(source)):
+            try:
+                with defined(notebook, {id: edit.tree}) as module:
+                    answer = answer_in(module, exercise)
+            except Exception:
+                continue
+            yield Mutant(SOLUTION, edit.line, edit.says, answer)
+
+
+def _cells(exercise: Exercise) -> tuple[Path, list[tuple[str, str]]]:
+    """The notebook, and of its cells that hold the solution the id and the source."""
     (notebook,) = paths.SOLUTIONS.glob(f"{exercise.id[:2]}_*.ipynb")
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and BEGIN in source and _defines(source, exercise.names):
-            for edit in edits(ast.parse(source), between_the_markers(source)):
-                try:
-                    with defined(notebook, {cell["id"]: edit.tree}) as module:
-                        answer = answer_in(module, exercise)
-                except Exception:
-                    continue
-                yield Mutant(SOLUTION, edit.line, edit.says, answer)
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    sources = [(cell["id"], "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code"]
+    return notebook, [
+        (id, source) for id, source in sources if BEGIN in source and _defines(source, exercise.names)
+    ]
+
+
+def _of_the_tests(exercise: Exercise) -> Iterator[Path]:
+    """The file with the right answers of different shapes."""
+    return (paths.ROOT / "tests" / "labs").glob(f"{exercise.id[:2]}_*/{exercise.id[3:]}.py")
 
 
 def _defines(source: str, names: tuple[str, ...]) -> bool:
@@ -67,7 +91,7 @@ def between_the_markers(source: str) -> Callable[[ast.AST], bool]:
 
 def of_right_answers(exercise: Exercise) -> Iterator[Mutant]:
     """Each answer of RIGHT in tests/labs/ with one edit in a function or class that it uses."""
-    for path in (paths.ROOT / "tests" / "labs").glob(f"{exercise.id[:2]}_*/{exercise.id[3:]}.py"):
+    for path in _of_the_tests(exercise):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for place, node in enumerate(tree.body):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
