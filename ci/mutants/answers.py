@@ -130,12 +130,8 @@ def _executed(tree: ast.Module, path: Path) -> types.ModuleType:
 
 
 def _used(tree: ast.Module) -> list[set[str]]:
-    """For each member of the list RIGHT the functions and classes of its module that it uses, through others, too."""
-    names = {
-        node.name: {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
+    """For each member of the list RIGHT the functions, classes and constants of its module that it uses, at any remove."""
+    names = {name: _read_by(node) for node in tree.body for name in _names_of(node)}
     right = next(
         node.value
         for node in reversed(tree.body)
@@ -143,8 +139,25 @@ def _used(tree: ast.Module) -> list[set[str]]:
     )
     found = []
     for member in right.elts:
-        used = {part.id for part in ast.walk(member) if isinstance(part, ast.Name)} & names.keys()
+        used = _read_by(member) & names.keys()
         while more := set().union(*(names[name] for name in used)) & names.keys() - used:
             used |= more
         found.append(used)
     return found
+
+
+def _names_of(node: ast.stmt) -> set[str]:
+    """What a statement of a module defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _read_by(node: ast.AST) -> set[str]:
+    """The names in a piece of code, without those of functions and classes that it defines inside."""
+    parts = list(ast.walk(node))
+    methods = {id(method) for part in parts if isinstance(part, ast.ClassDef) for method in part.body}
+    inside = [part for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef)]
+    own = {part.name for part in inside if part is not node and id(part) not in methods}
+    return {part.id for part in parts if isinstance(part, ast.Name)} - own
