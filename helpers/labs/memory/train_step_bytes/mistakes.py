@@ -482,7 +482,6 @@ def _(*args: Any) -> Any:
 
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)
-<<<<<<< HEAD
 def plain_dicts_only(*args: Any) -> Any:
     """Tensors are left out that lie in an OrderedDict or in a defaultdict. These are dicts, too: perhaps it was asked whether
     `type(value) is dict`, and `isinstance(value, dict)` says yes to them.
@@ -503,7 +502,9 @@ def _in_plain(value: Any, kinds: tuple[type, ...]) -> Iterator[Tensor]:
     elif type(value) in (dict, list, tuple) or isinstance(value, kinds):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _in_plain(each, kinds)
-=======
+
+
+@train_step_bytes.mistake(breaks=OPTIMIZER)
 def every_entry_a_dict(*args: Any) -> Any:
     """An entry of the optimizer's state is taken for a dict, and it is a tensor. (`values()` of a tensor is for sparse ones:
     hence torch's words.) An optimizer may keep a tensor there under a text, for all parameters.
@@ -524,7 +525,6 @@ def _(*args: Any) -> Any:
             each for entry in optimizer.state.values() for _, each in entry.items() if torch.is_tensor(each)
         ),
     )
->>>>>>> mend14
 
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)
