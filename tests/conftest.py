@@ -22,6 +22,8 @@ from typing import Any
 import pytest
 import yaml
 
+import ci  # noqa: F401  before any test imports nbformat: it says what need not be imported with that
+
 ALLOWED = Path(__file__).with_name("allowed_skips.yaml")
 SPENT = "the minutes of this run are spent"
 

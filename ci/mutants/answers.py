@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import json
 import linecache
 import sys
@@ -14,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ci.mutants.operators import Edit, edits
-from ci.notebooks.reference import answer_in, defined
+from ci.notebooks.reference import answer_in, defined, file_name
 from helpers import paths
 from helpers.exercise import Exercise
 
 SOLUTION = "solution"
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -39,19 +37,43 @@ def mutants(exercise: Exercise) -> Iterator[Mutant]:
     yield from of_right_answers(exercise)
 
 
+def unedited(exercise: Exercise) -> Iterator[tuple[str, Any]]:
+    """Where each answer stands, and the answer, made as its mutants are: one that fails here says nothing by them."""
+    notebook, cells = _cells(exercise)
+    for id, source in cells:
+        with defined(notebook, {id: ast.parse(source)}) as module:
+            yield SOLUTION, answer_in(module, exercise)
+    for path in _of_the_tests(exercise):
+        right = _executed(ast.parse(path.read_text(encoding="utf-8")), path).RIGHT
+        yield from ((f"{path.name}, RIGHT[{number}]", answer) for number, answer in enumerate(right))
+
+
 def of_the_solution(exercise: Exercise) -> Iterator[Mutant]:
     """The solution with one edit between its markers."""
+    notebook, cells = _cells(exercise)
+    for id, source in cells:
+        for edit in edits(ast.parse(source), between_the_markers(source)):
+            try:
+                with defined(notebook, {id: edit.tree}) as module:
+                    answer = answer_in(module, exercise)
+            except Exception:
+                continue
+            yield Mutant(SOLUTION, edit.line, edit.says, answer)
+
+
+def _cells(exercise: Exercise) -> tuple[Path, list[tuple[str, str]]]:
+    """The notebook, and of its cells that hold the solution the id and the source."""
     (notebook,) = paths.SOLUTIONS.glob(f"{exercise.id[:2]}_*.ipynb")
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and BEGIN in source and _defines(source, exercise.names):
-            for edit in edits(ast.parse(source), between_the_markers(source)):
-                try:
-                    with defined(notebook, {cell["id"]: edit.tree}) as module:
-                        answer = answer_in(module, exercise)
-                except Exception:
-                    continue
-                yield Mutant(SOLUTION, edit.line, edit.says, answer)
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    sources = [(cell["id"], "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code"]
+    return notebook, [
+        (id, source) for id, source in sources if BEGIN in source and _defines(source, exercise.names)
+    ]
+
+
+def _of_the_tests(exercise: Exercise) -> Iterator[Path]:
+    """The file with the right answers of different shapes."""
+    return (paths.ROOT / "tests" / "labs").glob(f"{exercise.id[:2]}_*/{exercise.id[3:]}.py")
 
 
 def _defines(source: str, names: tuple[str, ...]) -> bool:
@@ -69,7 +91,7 @@ def between_the_markers(source: str) -> Callable[[ast.AST], bool]:
 
 def of_right_answers(exercise: Exercise) -> Iterator[Mutant]:
     """Each answer of RIGHT in tests/labs/ with one edit in a function or class that it uses."""
-    for path in (paths.ROOT / "tests" / "labs").glob(f"{exercise.id[:2]}_*/{exercise.id[3:]}.py"):
+    for path in _of_the_tests(exercise):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for place, node in enumerate(tree.body):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -94,26 +116,22 @@ def _of_the_list(
 def _executed(tree: ast.Module, path: Path) -> types.ModuleType:
     """A module of this tree, which nobody can import: its functions travel to other processes by value."""
     module = types.ModuleType(f"__mutant_of_{path.stem}__")
-    name, source = f"<mutant {next(_numbers)} of {path.stem}>", ast.unparse(tree)
+    name, source = file_name(f"mutant of {path.stem}"), ast.unparse(tree)
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     module.__package__ = f"tests.labs.{path.parent.name}"  # for what it imports from beside it
     if str(paths.ROOT) not in sys.path:
         sys.path.append(str(paths.ROOT))
     sys.modules[module.__name__] = module
     try:
-        exec(compile(source, name, "exec"), vars(module))
+        exec(compile(source, name, "exec", dont_inherit=True), vars(module))
     finally:
         del sys.modules[module.__name__]
     return module
 
 
 def _used(tree: ast.Module) -> list[set[str]]:
-    """For each member of the list RIGHT the functions and classes of its module that it uses, through others, too."""
-    names = {
-        node.name: {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
+    """For each member of the list RIGHT the functions, classes and constants of its module that it uses, at any remove."""
+    names = {name: _read_by(node) for node in tree.body for name in _names_of(node)}
     right = next(
         node.value
         for node in reversed(tree.body)
@@ -121,8 +139,25 @@ def _used(tree: ast.Module) -> list[set[str]]:
     )
     found = []
     for member in right.elts:
-        used = {part.id for part in ast.walk(member) if isinstance(part, ast.Name)} & names.keys()
+        used = _read_by(member) & names.keys()
         while more := set().union(*(names[name] for name in used)) & names.keys() - used:
             used |= more
         found.append(used)
     return found
+
+
+def _names_of(node: ast.stmt) -> set[str]:
+    """What a statement of a module defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _read_by(node: ast.AST) -> set[str]:
+    """The names in a piece of code, without those of functions and classes that it defines inside."""
+    parts = list(ast.walk(node))
+    methods = {id(method) for part in parts if isinstance(part, ast.ClassDef) for method in part.body}
+    inside = [part for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef)]
+    own = {part.name for part in inside if part is not node and id(part) not in methods}
+    return {part.id for part in parts if isinstance(part, ast.Name)} - own

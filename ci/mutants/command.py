@@ -13,7 +13,7 @@ import yaml
 import helpers
 from ci.messages.nameless import Nameless
 from ci.messages.reports import checked
-from ci.mutants.answers import Mutant, mutants
+from ci.mutants.answers import Mutant, mutants, unedited
 from ci.mutants.equivalents import NAME, as_entry, equivalents
 from ci.notebooks.files import WrongUse, notebooks
 from helpers.exercise import Exercise
@@ -76,8 +76,18 @@ def _worked(exercise: Exercise, folder: Path) -> int:
     print("".join(shown), end="")
     for known in stale:
         print(f"  {folder / NAME}: no such mutant passes: {known.where}: {known.line}: {known.edit}")
+    untold = failing(exercise)
+    for where in untold:
+        print(f"  {where}: it fails without an edit, too, so its mutants say nothing")
     sys.stdout.flush()
-    return len(shown) + len(stale)
+    return len(shown) + len(stale) + len(untold)
+
+
+def failing(exercise: Exercise) -> list[str]:
+    """The right answers that the check refuses when they are made in the way of their mutants."""
+    answers = list(unedited(exercise))
+    reports = checked(Nameless(exercise), [answer for _, answer in answers], seconds=exercise.seconds)
+    return [where for (where, _), report in zip(answers, reports, strict=True) if not report.passed]
 
 
 def passed(exercise: Exercise, every: Sequence[Mutant]) -> list[Mutant]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import linecache
 import sys
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,12 +18,14 @@ from typing import Any
 from helpers.exercise import Exercise
 
 _DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_numbers = itertools.count()
 
 
 def answers(notebook: Path, exercises: dict[str, Exercise]) -> dict[str, Any]:
     """Exercise id -> the solution's answer (a tuple where the exercise has several names).
 
-    Imports, functions, classes and upper-case constants of the notebook are executed, nothing else.
+    Imports, functions, classes and upper-case constants of the notebook are executed, and what a cell tells its own
+    functions (`square.register_autograd(...)`), nothing else.
     """
     with defined(notebook) as module:
         return {
@@ -39,14 +43,20 @@ def defined(
     module = types.ModuleType("__reference__")
     sys.modules[module.__name__] = module  # a dataclass looks its module up while it is made
     try:
-        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "code":
-                edited = replaced.get(cell["id"])
-                source = ast.unparse(edited) if edited else "".join(cell["source"])
-                _define(source, f"{notebook.name}:{cell['id']}", module)
+        for id, source in _code_cells(notebook.read_text(encoding="utf-8")):
+            edited = replaced.get(id)
+            _define(ast.unparse(edited) if edited else source, f"{notebook.name}:{id}", module)
         yield module
     finally:
         del sys.modules[module.__name__]  # nobody can import it: answers travel to other processes by value
+
+
+def file_name(words: str) -> str:
+    """A name for code that is no file. torch.jit.script looks the source up by it, so no two share one.
+
+    As of a cell of the kernel: the source goes with the answer to the process that checks it (`cell_sources`).
+    """
+    return f"<ipykernel_{next(_numbers)} {words}>"
 
 
 def answer_in(module: types.ModuleType, exercise: Exercise) -> Any:
@@ -63,14 +73,43 @@ def solutions_of(root: Path, lab: str) -> dict[str, Any]:
     return answers(notebook, exercises())
 
 
-def _define(source: str, name: str, module: types.ModuleType) -> None:
+# What an edit leaves as it is, is parsed once for all edits. Both depend on the text alone, which is read each time.
+@lru_cache(maxsize=2)
+def _code_cells(text: str) -> tuple[tuple[str, str], ...]:
+    """Id and source of each code cell of a notebook."""
+    cells = json.loads(text)["cells"]
+    return tuple((cell["id"], "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code")
+
+
+def _define(source: str, words: str, module: types.ModuleType) -> None:
+    if (found := _definitions(source)) is not None:
+        name = file_name(words)
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        exec(compile(found, name, "exec", dont_inherit=True), vars(module))
+
+
+@lru_cache(maxsize=256)
+def _definitions(source: str) -> ast.Module | None:
+    """What a cell defines; None where it is no Python."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # magics
-        return
-    tree.body = [node for node in tree.body if isinstance(node, _DEFINITIONS) or _is_constant(node)]
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    exec(compile(tree, name, "exec"), vars(module))
+        return None
+    own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    tree.body = [
+        node
+        for node in tree.body
+        if isinstance(node, _DEFINITIONS) or _is_constant(node) or _is_told_to(node, own)
+    ]
+    return tree
+
+
+def _is_told_to(node: ast.stmt, own: set[str]) -> bool:
+    """Whether a statement calls a method of one of these: of a custom operator, say, which is a function of the cell."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    called = node.value.func
+    return isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id in own
 
 
 def _is_constant(node: ast.stmt) -> bool:

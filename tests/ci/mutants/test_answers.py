@@ -39,6 +39,14 @@ def test_an_answer_uses_what_its_functions_use() -> None:
     assert _used(tree) == [{"a", "b"}, {"a", "c"}]
 
 
+def test_an_answer_uses_what_a_constant_of_its_module_holds_and_not_what_it_defines_anew() -> None:
+    tree = ast.parse(
+        "def a(): pass\nPARTS = {1: a}\ndef b(): PARTS[1]()\n"
+        "def c():\n    def a(): pass\n    a()\nRIGHT = [b, c]"
+    )
+    assert _used(tree) == [{"a", "b", "PARTS"}, {"c"}]
+
+
 @pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)
 def test_every_list_of_right_answers_can_be_edited(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -28,6 +28,10 @@ def doubled(answer: Any, trial: Any) -> None:
     trial.true(answer(3.0) == 6.0, "Not the double.", observed=answer(3.0))
 
 
+def double(number: float) -> float:
+    return 2 * number
+
+
 def thrice(number: float) -> float:
     return 3 * number
 
@@ -53,10 +57,11 @@ ENTRY = "- in: by_sum\n  line: return x + x\n  edit: round() left out\n  reason:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """Runs the command for these mutants of an exercise, with these reasons on file."""
 
-    def run(*of_the_exercise: Mutant, reasons: str = "") -> int:
+    def run(*of_the_exercise: Mutant, reasons: str = "", unedited: Any = double) -> int:
         monkeypatch.setattr(command, "_exercises", lambda root, asked: [twice])
         monkeypatch.setattr(command, "_folder", lambda root, exercise: tmp_path)
         monkeypatch.setattr(command, "mutants", lambda exercise: list(of_the_exercise))
+        monkeypatch.setattr(command, "unedited", lambda exercise: [(SOLUTION, unedited)])
         (tmp_path / NAME).write_text(reasons)
         return command.command(paths.ROOT, ["99"])
 
@@ -68,6 +73,13 @@ def test_what_is_rejected_needs_no_reason_also_where_it_hangs(
 ) -> None:
     assert run(*REJECTED) == 0
     assert "99.twice: 2 mutants, 0 pass" in capsys.readouterr().out
+
+
+def test_mutants_of_an_answer_that_fails_itself_say_nothing(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(unedited=thrice) == 1
+    assert "solution: it fails without an edit, too" in capsys.readouterr().out
 
 
 def test_what_passes_fails_the_command_and_shows_the_entry_to_be_written(

@@ -42,14 +42,14 @@ def by_counter(graph: torch.Graph, kind: str) -> int:
     return Counter(node.kind() for node in nodes_of(graph))[kind]
 
 
-def from_text(graph: torch.Graph, kind: str) -> int:
-    """Reads the operator that stands after the equals sign of each line."""
-    operators = []
-    for line in graph.str(False).splitlines():
-        left, equals, right = line.strip().partition("= ")
-        if equals and (not left or left.startswith("%")):
-            operators.append(right.partition("(")[0].partition("[")[0])
-    return operators.count(kind)
+def level_by_level(graph: torch.Graph, kind: str) -> int:
+    """All nodes of one depth, then all that stand in their blocks."""
+    found, blocks = 0, [graph]
+    while blocks:
+        nodes = [node for block in blocks for node in block.nodes()]
+        found = found + [node.kind() for node in nodes].count(kind)
+        blocks = [block for node in nodes for block in node.blocks()]
+    return found
 
 
-RIGHT = [recursive, with_a_queue, by_counter, from_text]
+RIGHT = [recursive, with_a_queue, by_counter, level_by_level]

@@ -205,8 +205,8 @@ class Asked(broken.Gated):
 
 def of_both(name: str) -> nn.Module:
     """Some anew, some inherited."""
-    own = {"optional": Twice, "list": While, "ignored": Silent, "layers": Leaving, "final": Asked}
-    return own.get(name, REPAIRED[name])()
+    own = (Twice, While, Counted, Asked, Encoder, Silent, Leaving)
+    return dict(zip(BROKEN, own, strict=True))[name]()
 
 
 RIGHT = [inherited, written_anew, of_both]

@@ -52,7 +52,7 @@ def by_pairs(tensors: Iterable[Array]) -> list[set[int]]:
     found: list[set[int]] = []
     heads: list[Any] = []
     for i, t in enumerate(tensors):
-        t = torch.from_numpy(t) if type(t) is np.ndarray else t
+        t = torch.from_numpy(t) if isinstance(t, np.ndarray) else t
         for group, head in zip(found, heads, strict=True):
             place = t.untyped_storage().data_ptr()
             if t is head or (place != 0 and place == head.untyped_storage().data_ptr()):

@@ -59,7 +59,7 @@ def row_by_row(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     """A Python loop over the rows."""
     moved = x.movedim(dim, -1)
     out = [
-        row.dot(row).sqrt() if row.dot(row) > eps**2 else (row * row).sum()
+        row.dot(row).sqrt() if row.dot(row) > eps**2 else (0.0 * row).sum()
         for row in moved.reshape(-1, x.shape[dim])
     ]
     return torch.stack(out).reshape(moved.shape[:-1])

@@ -16,7 +16,7 @@ Dims = int | Sequence[int] | None
 def var_of_two_passes(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
     """The short one."""
     mean = x.mean(dim, keepdim=True)
-    n = x.numel() // mean.numel() if mean.numel() else x.shape[dim]
+    n = x.numel() // max(mean.numel(), 1)
     return ((x - mean) ** 2).sum(dim, keepdim=keepdim).div(max(0, n - correction))
 
 

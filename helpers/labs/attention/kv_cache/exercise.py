@@ -11,7 +11,7 @@ import torch
 from helpers.check.operations import operations
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.attention.kv_cache.inputs import counted, fed, held, positions, right
+from helpers.labs.attention.kv_cache.inputs import Positions, counted, fed, held, positions, right
 
 kv_cache = Exercise(
     "13.kv_cache",
@@ -41,6 +41,10 @@ ATTENDS = (
 VIEWS = (
     "`cache.keys` and `cache.values`, of shape (B, H, len(cache), D), are views of the memory that was taken at the start, "
     "in each call the same."
+)
+ONLY_NEW = (
+    "A call copies only what is new: where few positions are new, it makes no tensor as large as the keys that are there "
+    "already."
 )
 
 
@@ -181,13 +185,18 @@ def holds_what_came(answer: Any, trial: Trial) -> None:
     asks=(VIEWS, "The keys and values of one layer for all positions so far, in memory that is taken once."),
 )
 def same_memory(answer: Any, trial: Trial) -> None:
-    now = positions(trial)
+    _is_taken_once(answer, trial, torch.float32)
+
+
+def _is_taken_once(answer: Any, trial: Trial, dtype: torch.dtype) -> None:
+    now = positions(trial, dtype=dtype)
+    of_dtype = "" if dtype == torch.float32 else f", {dtype}"
     trial.given(
-        "KVCache(2, 3, 11, 5), then attend with 4, 1 and 2 positions; the memory of keys and values is looked at"
+        f"KVCache(2, 3, 11, 5{of_dtype}), then attend with 4, 1 and 2 positions; the memory of keys and values is looked at"
     )
     cache, start = now.empty(answer), 0
     first = cache.keys, cache.values  # kept: memory that is freed may be given out again
-    full = 2 * 3 * 11 * 5 * 4
+    full = 2 * 3 * 11 * 5 * dtype.itemsize
     for name, part in zip(("keys", "values"), first, strict=True):
         size = part.untyped_storage().nbytes()
         trial.true(
@@ -329,19 +338,26 @@ def no_room(answer: Any, trial: Trial) -> None:
 
 @kv_cache.property(
     "a call makes no tensor as large as the keys that are there",
-    asks="A call copies only what is new: where few positions are new, it makes no tensor as large as the keys that are there "
-    "already.",
+    asks=ONLY_NEW,
 )
 def copies_the_new(answer: Any, trial: Trial) -> None:
-    now = positions(trial, (2, 3, 29, 16), 33)
+    _copies_the_new(answer, trial, positions(trial, (2, 3, 29, 16), 33), 24)
+    # One head of few features: here a square of all positions is larger than the keys.
+    _copies_the_new(answer, trial, positions(trial, (1, 1, 41, 4), 44), 36)
+
+
+def _copies_the_new(answer: Any, trial: Trial, now: Positions, start: int) -> None:
+    """Calls with 1 and 2 positions behind `start` others make no tensor as large as the keys."""
+    batch, heads, _, width = now.k.shape
+    of_dtype = "" if now.k.dtype == torch.float32 else f", {now.k.dtype}"
     cache = now.empty(answer)
-    cache.attend(*now.of(0, 24))
-    start = 24
+    cache.attend(*now.of(0, start))
     for size in (1, 2):
         trial.given(
-            f"KVCache(2, 3, 33, 16) that holds {start} positions, attend with {size}; operations are watched"
+            f"KVCache({batch}, {heads}, {now.room}, {width}{of_dtype}) that holds {start} positions, attend with {size}; operations "
+            "are watched"
         )
-        given, there = now.of(start, start + size), 2 * 3 * start * 16
+        given, there = now.of(start, start + size), batch * heads * start * width
         try:
             with operations() as ran:
                 cache.attend(*given)
@@ -356,14 +372,22 @@ def copies_the_new(answer: Any, trial: Trial) -> None:
         moved = [
             each for each in ran if each.name == "copy_" and each.shapes and _numbers(each.shapes[0]) >= there
         ]
+        squares = [each for each in large if each.made in (start**2, now.room**2)]
         for each in [*large, *moved][:1]:
             trial.fail(
                 f"The keys that are there have {there} numbers, and {each.name} "
-                + (f"made a tensor of {each.made}." if large else f"wrote {_numbers(each.shapes[0])}.")
-                + " So each call costs as much as all before it.",
+                + (f"made a tensor of {each.made}" if large else f"wrote {_numbers(each.shapes[0])}")
+                + (
+                    f", {round(each.made**0.5)} rows of {round(each.made**0.5)}"
+                    if squares == large != []
+                    else ""
+                )
+                + ". So each call costs as much as all before it.",
                 expected="only the new positions are copied",
                 got=", ".join(f"{one.name}: {one.made}" for one in large) if large else "copy_",
-                observed=("copied", sorted({one.name for one in (large or moved)})),
+                observed=("copied", "a square")
+                if squares == large != []
+                else ("copied", sorted({one.name for one in (large or moved)})),
             )
 
 
@@ -421,6 +445,15 @@ def has_its_dtype(answer: Any, trial: Trial) -> None:
                     observed=(name, str(found), str(dtype)),
                 )
             right(trial, now, got, start - size, start, rtol=rtol, atol=atol)
+
+
+@kv_cache.property(
+    "the same holds in bfloat16: memory taken once, and no tensor as large as the keys",
+    asks=(VIEWS, ONLY_NEW, "dtype: of keys and values."),
+)
+def in_bfloat16(answer: Any, trial: Trial) -> None:
+    _is_taken_once(answer, trial, torch.bfloat16)
+    _copies_the_new(answer, trial, positions(trial, (2, 3, 29, 16), 33, dtype=torch.bfloat16), 24)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.attention.rotate.inputs import in_words, right, some, turned
+from helpers.labs.attention.rotate.inputs import in_words, right, some, turned, turned_with
 
 rotate = Exercise(
     "13.rotate",
@@ -214,17 +214,20 @@ def rounds_once(answer: Any, trial: Trial) -> None:
         # Of one rounding of the pair: a number near 0 may be the difference of two large ones.
         gap = float(((got.double() - want.double()).abs() / (_pairs(x) + 0.1)).max()) * 2**bits
         far = not gap < 6
+        early = "" if same > 0.99 else _rounded_early(x, positions, 10_000.0, dtype, got)
         trial.true(
             same > 0.99 and not far,
             f"{1 - same:.0%} of the numbers are not what float32 gives, rounded once. "
             + (
-                f"Some are far off: perhaps the position or the angle was rounded, and {large} is {large - 1} in this dtype."
+                early
+                if early
+                else f"Some are far off: perhaps the position or the angle was rounded, and {large} is {large - 1} in this dtype."
                 if far
                 else "They are off by a few roundings: perhaps cos, sin or the products were rounded, too."
             ),
             expected=f"the result of float32, rounded to {dtype}",
             got=f"{1 - same:.0%} different numbers",
-            observed=(str(dtype), "far off" if far else "rounded more than once"),
+            observed=(str(dtype), early or ("far off" if far else "rounded more than once")),
         )
 
 
@@ -233,11 +236,63 @@ def _pairs(x: Tensor) -> Tensor:
     return x.double().abs().unflatten(-1, (-1, 2)).sum(-1).repeat_interleave(2, dim=-1)
 
 
-def _rounded_from(x: Tensor, positions: Tensor, got: Tensor) -> Tensor:
-    """Whether a number is what any number rounds to that float32 may give, whose angles are off by a few of its roundings."""
-    want = turned(x, positions)
-    slip = _pairs(x) * (1e-6 + 2.5e-7 * positions.double()[:, None])
+def _rounded_from(x: Tensor, positions: Tensor, got: Tensor, want: Tensor | None = None) -> Tensor:
+    """Whether a number is what any number rounds to that float32 may give, whose angles are off by a few of its roundings.
+
+    With float64 those of float64. want: in float64, what rotate gives unless given.
+    """
+    want = turned(x, positions) if want is None else want
+    each = 2.0**-29 if x.dtype == torch.float64 else 1.0
+    slip = _pairs(x) * (1e-6 + 2.5e-7 * positions.double()[:, None]) * each
     return ((want - slip).to(x.dtype) <= got) & (got <= (want + slip).to(x.dtype))
+
+
+def _rounded_early(x: Tensor, positions: Tensor, base: float, low: torch.dtype, got: Tensor) -> str:
+    """The sentence on a result whose base or exponents were rounded to `low`; "" of a different one."""
+    shares = {
+        words: float(
+            _rounded_from(x, positions, got, turned_with(x, positions, base, low, **each)).double().mean()
+        )
+        for words, each in {
+            "the exponents -2i / D were": {"of_base": False, "of_exponents": True},
+            "the base was": {"of_base": True, "of_exponents": False},
+            "the base and the exponents were": {"of_base": True, "of_exponents": True},
+        }.items()
+    }
+    words = max(shares, key=shares.__getitem__)
+    return f"They are what comes out where {words} rounded to {low} first." if shares[words] > 0.97 else ""
+
+
+@rotate.property("exponents and base are as wide as the angles", asks=(ANGLE, *WIDE))
+def wide_from_the_start(answer: Any, trial: Trial) -> None:
+    # 2i / 12 is not exact in any dtype, as 2i / 32 is in each; 10,000 is exact in float16, and 777.7 in none.
+    positions = torch.tensor([257, 211, 190, 255, 243, 129, 201])
+    for dtype, base, width in (
+        (dtype, base, width)
+        for dtype in (torch.bfloat16, torch.float16, torch.float64)
+        for base in (10_000.0, 777.7)
+        for width in (12, 80)
+    ):
+        low = torch.float32 if dtype == torch.float64 else dtype
+        x = some(trial, 2, 3, 7, width, dtype=dtype)
+        trial.given(f"x of shape (2, 3, 7, {width}), {dtype}, positions {positions.tolist()}, base {base:g}")
+        got = trial.call(answer, x, positions, base)
+        if type(got) is not Tensor or got.shape != x.shape or got.dtype != x.dtype:
+            right(trial, got, x, positions, base)
+        got = got.detach()
+        same = float(_rounded_from(x, positions, got, turned(x, positions, base)).double().mean())
+        if same > 0.99:
+            continue
+        words = _rounded_early(x, positions, base, low, got)
+        wide = "float64" if dtype == torch.float64 else "float32"
+        trial.fail(
+            f"{1 - same:.0%} of the numbers are not what {wide} gives"
+            + ("." if wide == "float64" else ", rounded once.")
+            + (f" {words}" if words else ""),
+            expected=f"all of base ** (-2i / D) in {wide}" + " or wider" * (wide == "float32"),
+            got=f"{1 - same:.0%} different numbers",
+            observed=(words, str(dtype)),
+        )
 
 
 @rotate.property("x gets its gradient", asks="x gets its gradient.")

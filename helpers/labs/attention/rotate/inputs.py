@@ -18,6 +18,16 @@ def turned(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
     return _turn(x.double(), angles_of(positions.double(), x.shape[-1], base))
 
 
+def turned_with(
+    x: Tensor, positions: Tensor, base: float, low: torch.dtype, *, of_base: bool, of_exponents: bool
+) -> Tensor:
+    """What rotate gives in float64 where the base, or the exponents, were rounded to `low` first."""
+    base = torch.tensor(base, dtype=low if of_base else torch.float64).item()
+    width = x.shape[-1]
+    exponents = torch.arange(0, width, 2, dtype=low if of_exponents else torch.float64) / width
+    return _turn(x.double(), positions.double()[:, None] * base ** -exponents.double())
+
+
 def angles_of(positions: Tensor, width: int, base: float, each: float = 2.0) -> Tensor:
     speed = base ** (-each * torch.arange(width // 2, dtype=torch.float64) / width)
     return positions[:, None] * speed

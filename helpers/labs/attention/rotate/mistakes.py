@@ -373,6 +373,37 @@ def positions_in_half(x: Tensor, positions: Tensor, base: float = 10_000.0) -> T
     return right(x, positions.half() if x.dtype == torch.float16 else positions, base)
 
 
+@of_angles.mistake(breaks=WIDE[1])
+def exponents_rounded(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """The exponents -2i / D were rounded to the dtype of x, and the speeds made of them. Perhaps they are divided in it, and made wide
+    afterwards. Where D is a power of two nothing is lost by it, and it does not show.
+    """
+    exponents = -torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1]
+    wide = wide_of(x)
+    return positions.to(wide)[:, None] * base ** exponents.to(wide)
+
+
+@of_angles.mistake(breaks=WIDE[1])
+def base_rounded(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """The base was rounded. Perhaps a tensor of the dtype of x was made of it: 10,000 is 9,984 in bfloat16. A Python number is exact
+    enough as it is.
+    """
+    return angles_of(x, positions, torch.tensor(base, dtype=x.dtype).item())
+
+
+@of_angles.variant(base_rounded)
+def _(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """By a tensor of the default dtype."""
+    wide, width = wide_of(x), x.shape[-1]
+    speeds = torch.tensor(base) ** (-torch.arange(0, width, 2, dtype=wide) / width)
+    return positions.to(wide)[:, None] * speeds
+
+
+@of_angles.variant(base_rounded)
+def _(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    return angles_of(x, positions, torch.tensor(base).half().item() if x.dtype == torch.float16 else base)
+
+
 @rotate.mistake(breaks="Shape and dtype of x.")
 def stays_wide(x: Tensor, positions: Tensor, base: float = 10_000.0) -> Tensor:
     """With bfloat16 the result is float32: it was not given back the dtype of x."""

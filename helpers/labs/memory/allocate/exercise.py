@@ -113,6 +113,9 @@ def collects_garbage(answer: Any, trial: Trial) -> None:
         some(trial, GARBAGE, threshold=0.01),
         some(trial, MALLOC, threshold=0),
         some(trial, MALLOC, threshold=-0.5),
+        # torch takes fractions only; here all that counts is what is above 0.
+        some(trial, GARBAGE, threshold=1.0),
+        some(trial, MALLOC, threshold=1.5),
     )
 
 

@@ -280,6 +280,17 @@ class _(Right):
 
 
 @bank.mistake(breaks=THREE)
+class CollectsForFractions(Right):
+    """The threshold is 1 or more, above 0, and old blocks were not given back. Perhaps it is taken for a
+    fraction: torch refuses others before this, and here it is only asked whether it is above 0.
+    """
+
+    def garbage(self) -> None:
+        if 0 < self.steps.threshold < 1:
+            self.steps.collect_garbage()
+
+
+@bank.mistake(breaks=THREE)
 class CollectsBelowZero(Right):
     """The threshold is below 0, and `collect_garbage` was called. Perhaps it was asked whether the threshold
     is 0, and not whether it is above.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from helpers.check.trial import Trial
-from helpers.labs.memory.caching_allocator.model import Device, Model, plain, sizes
+from helpers.labs.memory.caching_allocator.model import Model, plain, sizes
 from helpers.labs.memory.caching_allocator.traces import Op, Player, Trace, modelled, renamed
 
 OF_A_SEGMENT = ("address", "total_size", "stream", "segment_type")
@@ -148,7 +148,7 @@ def _at(op: Op, trace: Trace, own: Player, model: Player, count: int) -> Fall | 
     if op.does == "malloc" and raised is None and of_calls:
         return of_calls
     return (
-        _of_errors(op, error, raised, own.device, count)
+        _of_errors(op, error, raised, own, count)
         or of_calls
         or (_of_address(op, trace, got, want, count) if op.does == "malloc" and error is None else None)
     )
@@ -162,7 +162,7 @@ def _played(player: Player, op: Op) -> tuple[Any, Exception | None]:
 
 
 def _of_errors(
-    op: Op, error: Exception | None, raised: Exception | None, device: Device, count: int
+    op: Op, error: Exception | None, raised: Exception | None, own: Player, count: int
 ) -> Fall | None:
     """error: what the model raised; raised: the answer."""
     what = f"{type(raised).__name__}: {raised}" if raised is not None else "nothing was raised"
@@ -173,7 +173,11 @@ def _of_errors(
             count,
             "error",
             f"At {op}, {type(raised).__name__} was raised. "
-            + ("A block is out at this address." if op.does == "free" else "An idle block fits."),
+            + (
+                f"A block is out at this address, {own.out.get(op.name, 0) + op.number}."
+                if op.does == "free"
+                else "An idle block fits."
+            ),
             "no error",
             what,
             ("raised", type(raised).__name__),
@@ -190,7 +194,7 @@ def _of_errors(
             what,
             ("instead of ValueError", type(raised).__name__),
         )
-    if raised is device.error:
+    if raised is own.device.error:
         return None
     return Fall(
         count,
@@ -408,7 +412,14 @@ def told_apart(got: Any, want: list[dict[str, Any]]) -> tuple[tuple[str, str, st
     for key in OF_A_SEGMENT:
         if one[key] != other[key]:
             return (
-                f"In the snapshot, `{key}` of the segment at {other['address']} is {one[key]!r}, and should be {other[key]!r}.",
+                f"In the snapshot, `{key}` of the segment at {other['address']} is {one[key]!r}, and should be {other[key]!r}."
+                + (
+                    " It came for a request whose block has "
+                    + ("at most" if other[key] == "small" else "more than")
+                    + " `small_size`."
+                    if key == "segment_type"
+                    else ""
+                ),
                 in_short([other]),
                 in_short([one]),
             ), (key, one[key])

@@ -460,6 +460,10 @@ def empties(answer: Any, trial: Trial) -> None:
     "an address that the device gives out again, and address 0", asks=(USES, EMPTIES, HANDS_OUT)
 )
 def again(answer: Any, trial: Trial) -> None:
+    at_zero: Any = {
+        "lesson": "The first segment begins at address 0, an address like any other.",
+        "about": ("device",),
+    }
     holds(
         answer,
         trial,
@@ -480,8 +484,8 @@ def again(answer: Any, trial: Trial) -> None:
             take("c", 490),
             at=(5000, 5000, 3000),
         ),
-        trace(filled("a", 20, 30), give("a0"), take("b", 20), give("b", "a1"), EMPTY, at=(0,)),
-        trace(take("a", 500), give("a"), take("b", 490), at=(0,)),
+        trace(filled("a", 20, 30), give("a0"), take("b", 20), give("b", "a1"), EMPTY, at=(0,), **at_zero),
+        trace(take("a", 500), give("a"), take("b", 490), at=(0,), **at_zero),
     )
 
 
@@ -577,7 +581,7 @@ def two_allocators(answer: Any, trial: Trial) -> None:
 
 @caching_allocator.property(
     "many requests of any size on several streams, with any rules",
-    asks=(RULES, MAKES, FITS, BEST, SPLITS, MERGES, NOT_CALLED),
+    asks=(RULES, MAKES, SMALL, FITS, BEST, SPLITS, MERGES, NOT_CALLED),
 )
 def any_requests(answer: Any, trial: Trial) -> None:
     for count in range(4):

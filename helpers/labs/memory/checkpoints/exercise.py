@@ -12,7 +12,9 @@ from helpers.labs.memory.checkpoints.inputs import (
     best,
     by_force,
     counted,
+    is_right,
     kinds,
+    outcome,
     scaled,
     smallest,
     some,
@@ -63,16 +65,49 @@ TIGHT = (
 )
 
 
+# Less than all fit, by one unit. Whoever holds more for needed than is, in whatever way, finds a list here, too.
+ROOMY = ([1, 4, 1, 4, 1, 4, 1], 15)
+
+# Two calls, one behind the other. No best list of the first is one of the second.
+IN_A_ROW = (
+    (([1, 6, 5, 8], 13), ([5, 8, 1, 1], 13)),
+    (([1, 2, 7, 9], 11), ([9, 7, 1, 2], 11)),
+    (([7, 1, 9, 2], 10), ([7, 1, 9, 2], 18)),
+)
+
+
 @checkpoints.property("with room for all, all are kept", asks=(WHICH, ASCENDING))
 def room_for_all(answer: Any, trial: Trial) -> None:
     for sizes, budget in scaled(trial, ([4, 3, 5, 2, 6, 3], 40), ([7, 1, 4], 13)):
         Case(answer, trial, sizes, budget).best(list(range(len(sizes))))
 
 
+@checkpoints.property("each call is about its own sizes and budget", asks=(PEAK, MOST))
+def call_after_call(answer: Any, trial: Trial) -> None:
+    """Who is wrong about these sizes in a different unit, too, is told so by the properties behind this one."""
+    for number, pair in enumerate(IN_A_ROW):
+        (fresh,) = scaled(trial, pair[1])
+        if not is_right(outcome(answer, trial, *fresh), *fresh):
+            continue
+        first, second = scaled(trial, *pair)
+        trial.given(f"sizes {first[0]}, budget {first[1]}; then sizes {second[0]}, budget {second[1]}")
+        outcome(answer, trial, *first)
+        got = outcome(answer, trial, *second)
+        seen = "ValueError" if got is None else str(got)
+        trial.true(
+            is_right(got, *second),
+            f"{seen} is not right for the second call. Alone, in a different unit, its sizes had a right one: does "
+            "something of a call before live on?",
+            expected=f"such as {by_force(*second)}",
+            got=seen,
+            observed=("in a row", number),
+        )
+
+
 @checkpoints.property("the peak stays within the budget", asks=(*GAP, PEAK))
 def within_the_budget(answer: Any, trial: Trial) -> None:
     cases = list(scaled(trial, *TIGHT, spare=1))
-    also = kinds(answer, trial, cases)
+    also = kinds(answer, trial, cases, *scaled(trial, ROOMY))
     for sizes, budget in cases:
         Case(answer, trial, sizes, budget, exact=False, also=also).list(by_force(sizes, budget))
 
@@ -80,7 +115,7 @@ def within_the_budget(answer: Any, trial: Trial) -> None:
 @checkpoints.property("as many layers as possible are kept", asks=(LIVE, PEAK, MOST))
 def as_many_as_possible(answer: Any, trial: Trial) -> None:
     cases = list(scaled(trial, *TIGHT, spare=1))
-    also = kinds(answer, trial, cases)
+    also = kinds(answer, trial, cases, *scaled(trial, ROOMY))
     for sizes, budget in cases:
         Case(answer, trial, sizes, budget, exact=False, also=also).best(by_force(sizes, budget))
 

@@ -224,13 +224,32 @@ class Case:
         )
 
 
-def kinds(answer: Any, trial: Trial, cases: Sequence[tuple[list[int], int]]) -> list[str]:
-    """What the answer does in each case, in a word: what tells one wrong idea of the peak from another one."""
+def outcome(answer: Any, trial: Trial, sizes: list[int], budget: int) -> Any:
+    """What the answer returns; None if it raises ValueError."""
+    try:
+        return trial.call(answer, list(sizes), budget)
+    except ValueError:
+        return None
+
+
+def is_right(got: Any, sizes: list[int], budget: int) -> bool:
+    """Whether this is a best list. There is one."""
+    if type(got) is not list or not set(got) <= set(range(len(sizes))) or got != sorted(set(got)):
+        return False
+    return peak(sizes, got)[0] <= budget and len(got) == len(by_force(sizes, budget) or ())
+
+
+def kinds(
+    answer: Any, trial: Trial, cases: Sequence[tuple[list[int], int]], roomy: tuple[list[int], int]
+) -> list[str]:
+    """What the answer does in each case, in a word: what tells one wrong idea of the peak from another one.
+
+    roomy: of this one only whether ValueError is raised.
+    """
     found = []
     for sizes, budget in cases:
-        try:
-            got = trial.call(answer, list(sizes), budget)
-        except ValueError:
+        got = outcome(answer, trial, sizes, budget)
+        if got is None:
             found.append("raised")
             continue
         if type(got) is not list or not set(got) <= set(range(len(sizes))) or got != sorted(set(got)):
@@ -242,6 +261,8 @@ def kinds(answer: Any, trial: Trial, cases: Sequence[tuple[list[int], int]]) -> 
         over = "a gap alone" if alone > budget else what.split(" of ")[0]
         fewer = len(got) < len(by_force(sizes, budget) or ())
         found.append(f"over: {over}" if most > budget else "fewer" if fewer else "right")
+    if outcome(answer, trial, *roomy) is None:
+        found.append("raised, and all but a unit fits")
     return found
 
 

@@ -185,6 +185,17 @@ class AllKeptBesideEachGap(Right):
         return self.bytes(kept)
 
 
+@checkpoints.variant(AllKeptBesideEachGap)
+def _(sizes: list[int], budget: int) -> list[int]:
+    """The smallest are kept, as many as fit beside the largest gap, whichever it is."""
+    order = sorted(range(len(sizes)), key=lambda at: sizes[at])
+    for count in range(len(sizes), -1, -1):
+        kept, right = tuple(sorted(order[:count])), Right(sizes, budget)
+        if right.bytes(kept) + max(map(right.bytes, right.gaps(kept)), default=0) <= budget:
+            return list(kept)
+    raise ValueError("nothing fits")
+
+
 @bank.mistake(breaks=LIVE)
 class KeptBehindTheGap(Right):
     """ValueError was raised, and a list stays within the budget. Perhaps the kept layer directly behind a gap
@@ -465,6 +476,47 @@ class SortsTheSizes(Right):
     def __call__(self) -> Any:
         self.sizes.sort()
         return Right.__call__(self)
+
+
+def _remembered(key: Callable[[list[int], int], Any]) -> Callable[..., Any]:
+    """key: by what a result is found again."""
+    known: dict[Any, list[int]] = {}
+
+    def answer(sizes: list[int], budget: int) -> list[int]:
+        if key(sizes, budget) not in known:
+            known[key(sizes, budget)] = Right(sizes, budget)()
+        return list(known[key(sizes, budget)])
+
+    return answer
+
+
+_by_length = _remembered(lambda sizes, budget: (len(sizes), budget))
+_by_sum = _remembered(lambda sizes, budget: (len(sizes), sum(sizes), budget))
+_by_what_stands_there = _remembered(lambda sizes, budget: (*sorted(sizes), budget))
+_by_sizes = _remembered(lambda sizes, budget: tuple(sizes))
+
+
+@checkpoints.mistake(breaks=MOST)
+def remembered(sizes: list[int], budget: int) -> list[int]:
+    """A call alone is right, and after a different one it is not: something of that one lives on. Perhaps results are kept, and
+    found again by less than all sizes, in their order, and the budget.
+    """
+    return _by_length(sizes, budget)
+
+
+@checkpoints.variant(remembered)
+def _(sizes: list[int], budget: int) -> list[int]:
+    return _by_sum(sizes, budget)
+
+
+@checkpoints.variant(remembered)
+def _(sizes: list[int], budget: int) -> list[int]:
+    return _by_what_stands_there(sizes, budget)
+
+
+@checkpoints.variant(remembered)
+def _(sizes: list[int], budget: int) -> list[int]:
+    return _by_sizes(sizes, budget)
 
 
 # Work.

@@ -50,9 +50,9 @@ def of_losses(answer: Any, trial: Trial) -> None:
     require(
         answer,
         trial,
-        "a training step that appends its loss, with the graph, to a list",
+        "a training step that appends its loss and its output of 300 rows, with the graph, to a list",
         inputs.losses,
-        "The loss stays in each step; the backward has freed what its graph had saved. Gradients are replaced by the next "
+        "Loss and output stay in each step; the backward has freed what its graph had saved. Gradients are replaced by the next "
         "call, and the state of the optimizer is made once.",
     )
     require(

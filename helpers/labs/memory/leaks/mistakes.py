@@ -194,6 +194,41 @@ def _(step: Step) -> Any:
     return found(step, names=lambda ran: of_each_memory([each for each in ran if each.bytes >= 1024]))
 
 
+@leaks.mistake(breaks=FIRST)
+def as_in_the_first_call(step: Step) -> Any:
+    """No leak is named, though a large memory and a small one pile up. Perhaps what the first call left was taken away: a leak
+    is left by each call, by the first one, too.
+    """
+    with operations() as first:
+        step()
+    with operations() as ran:
+        step()
+    step()
+    gc.collect()
+    return sorted((Counter(of_each_memory(ran)) - Counter(of_each_memory(first))).elements())
+
+
+@leaks.variant(as_in_the_first_call)
+def _(step: Step) -> Any:
+    with operations() as first:
+        step()
+    names = [each.name for each in first]
+    return found(
+        step, before=0, names=lambda ran: [each for each in of_each_memory(ran) if each not in names]
+    )
+
+
+@leaks.mistake(breaks=MAKES)
+def without_memory(step: Step) -> Any:
+    """Operations are named that made no memory, such as views and edits in place, or `_local_scalar_dense`. Perhaps it was asked
+    whether any of an operation's memories is freed: of none, none is.
+    """
+    return found(
+        step,
+        names=lambda ran: [each.name for each in ran if not any(one.expired() for one in each.memories)],
+    )
+
+
 class _Tensors(TorchDispatchMode):
     """Notes the tensors that operations return, by weak references."""
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from helpers.check.compare import shown
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -34,7 +36,7 @@ OWN = "From `min_large_alloc` on, it is the block, rounded up to a multiple of `
 EXACT = "Both are int, and exact for requests of any size."
 BOTH = "The bytes of the block for a request, and of the segment that is taken if no block fits."
 RETURNS = "(block, segment)"
-RULES = "rules: the sizes to decide by; not always those of torch, nor multiples of each other."
+RULES = "rules: the sizes to decide by; not always those of torch, nor multiples of each other, and such that a segment holds its block."
 
 TORCH = Rules(512, MIB, 2 * MIB, 10 * MIB, 20 * MIB, 2 * MIB)
 # Sizes that one can reckon with in one's head. In the first, every limit is a multiple of a block.
@@ -71,7 +73,7 @@ def holds(
         nbytes, name, one, other = wrong[0]
         trial.given(f"rounded({nbytes}, rules). {in_words(rules)}")
         trial.fail(
-            f"The {name} for a request of {nbytes} bytes is {one}, and should be {other}. {lesson(nbytes, name, rules)}",
+            f"The {name} for a request of {nbytes} byte{'s' * (nbytes != 1)} is {one}, and should be {other}. {lesson(nbytes, name, rules)}",
             expected=f"{name} {other}",
             got=f"{name} {one}",
             observed=[(at, name, one) for at, name, one, _ in wrong],
@@ -93,7 +95,9 @@ def is_a_pair(trial: Trial, got: Any) -> None:
             f"The {name} is {shown(part)}, of the type {type(part).__name__}, and no int.",
             expected=f"the {name} as int",
             got=shown(part),
-            observed=("no int", [type(each).__name__ for each in got]),
+            observed=("no int", "NumPy")
+            if any(isinstance(each, np.generic) for each in got)
+            else ("no int", [type(each).__name__ for each in got]),
         )
 
 
@@ -140,17 +144,18 @@ def a_pair(answer: Any, trial: Trial) -> None:
 def the_block(answer: Any, trial: Trial) -> None:
     sizes = (1, 511, 512, 513, 1024, 1300, 1100, MIB - 1, MIB, MIB + 1, 10 * MIB - 512, 30 * MIB + 7)
     holds(answer, trial, TORCH, sizes, ("block",))
-    holds(answer, trial, EVEN, (*range(1, 42), *of(trial, 300, 700)), ("block",))
+    # Some of these requests came with torch's rules, too.
+    holds(answer, trial, EVEN, (*range(1, 42), 511, 512, 513, *of(trial, 300, 700)), ("block",))
 
 
-@rounded.property("a small block: the segment is small_buffer", asks=(SMALL, FOLLOWS))
+@rounded.property("a small block: the segment is small_buffer", asks=(SMALL, FOLLOWS, RULES))
 def small(answer: Any, trial: Trial) -> None:
     holds(answer, trial, TORCH, (1, 512, 513, 70_000, MIB - 600))
     holds(answer, trial, EVEN, (1, 11, 25, 40))
 
 
 @rounded.property(
-    "above small_size, and below min_large_alloc: the segment is large_segment_size", asks=MIDDLE
+    "above small_size, and below min_large_alloc: the segment is large_segment_size", asks=(MIDDLE, RULES)
 )
 def middle(answer: Any, trial: Trial) -> None:
     holds(answer, trial, EVEN, (61, 120, 200, 201, 233, 280))
@@ -158,7 +163,7 @@ def middle(answer: Any, trial: Trial) -> None:
 
 
 @rounded.property(
-    "a large block: the segment is the block, rounded up to a multiple of round_large", asks=OWN
+    "a large block: the segment is the block, rounded up to a multiple of round_large", asks=(OWN, RULES)
 )
 def own(answer: Any, trial: Trial) -> None:
     holds(answer, trial, TORCH, (11 * MIB, 12 * MIB, 13 * MIB + 5, 20 * MIB, 20 * MIB + 1, 41 * MIB))

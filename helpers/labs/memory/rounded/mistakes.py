@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from helpers.labs.memory.rounded.exercise import (
@@ -76,6 +78,28 @@ def the_block_is_a_float(nbytes: int, rules: Rules) -> Any:
 def a_tensor(nbytes: int, rules: Rules) -> Any:
     """The block is a tensor, and an int is asked for. With sizes one reckons in Python's whole numbers, which have no largest."""
     block = torch.tensor(up(nbytes, rules.min_block_size))
+    return block, segment_of(int(block), rules)
+
+
+@rounded.mistake(breaks=IS_INT)
+def a_number_of_numpy(nbytes: int, rules: Rules) -> Any:
+    """A number of NumPy is in the result, and int is asked for. Most of NumPy's numbers have 64 bits, and go wrong beyond without a word;
+    Python's whole numbers have no largest.
+    """
+    n, step = np.uint64(nbytes), np.uint64(rules.min_block_size)
+    block = (n + step - np.uint64(1)) // step * step
+    return block, segment_of(block, rules)
+
+
+@rounded.variant(a_number_of_numpy)
+def _(nbytes: int, rules: Rules) -> Any:
+    block = up(nbytes, rules.min_block_size)
+    return np.int64(block), np.int64(segment_of(block, rules))
+
+
+@rounded.variant(a_number_of_numpy)
+def _(nbytes: int, rules: Rules) -> Any:
+    block = np.ceil(nbytes / rules.min_block_size) * rules.min_block_size
     return block, segment_of(int(block), rules)
 
 
@@ -157,6 +181,20 @@ def sizes_of_torch(nbytes: int, rules: Rules) -> tuple[int, int]:
     return block, segment_of(block, TORCH)
 
 
+_known: dict[int, tuple[int, int]] = {}
+
+
+@rounded.mistake(breaks=RULES)
+def remembered_without_the_rules(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """A request that came before with other rules has the result of then, and new ones are right. Perhaps results are kept, and found
+    again by the request alone: the rules belong to it.
+    """
+    if nbytes not in _known:
+        block = up(nbytes, rules.min_block_size)
+        _known[nbytes] = block, segment_of(block, rules)
+    return _known[nbytes]
+
+
 @rounded.mistake(breaks=BLOCK)
 def by_bits(nbytes: int, rules: Rules) -> tuple[int, int]:
     """With a `min_block_size` that is no power of two, the block is no multiple of it. Perhaps the last bits are cut off by `&`."""
@@ -166,6 +204,41 @@ def by_bits(nbytes: int, rules: Rules) -> tuple[int, int]:
 
 
 # The segment.
+
+
+@rounded.mistake(breaks=RULES)
+def segments_of_torch(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """With torch's sizes it is right, and with others the segment has the bytes of one of torch's. Perhaps numbers of torch stand in the
+    code: they are in `rules`.
+    """
+    block = up(nbytes, rules.min_block_size)
+    if block <= rules.small_size:
+        return block, TORCH.small_buffer
+    if block < rules.min_large_alloc:
+        return block, TORCH.large_segment_size
+    return block, up(block, rules.round_large)
+
+
+@rounded.variant(segments_of_torch)
+def _(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """The limits, too."""
+    block = up(nbytes, rules.min_block_size)
+    return block, segment_of(block, TORCH)
+
+
+@rounded.variant(segments_of_torch)
+def _(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """Of middle blocks only."""
+    block = up(nbytes, rules.min_block_size)
+    is_middle = rules.small_size < block < rules.min_large_alloc
+    return block, TORCH.large_segment_size if is_middle else segment_of(block, rules)
+
+
+@rounded.variant(segments_of_torch)
+def _(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """Of large blocks only."""
+    block = up(nbytes, rules.min_block_size)
+    return block, segment_of(block, replace(rules, round_large=TORCH.round_large))
 
 
 @rounded.mistake(breaks=SMALL)

@@ -179,11 +179,12 @@ def kinds(trial: Trial) -> list[Case]:
     x, w = some(trial, n, 4), some(trial, 4, 3)
     return [
         Case(
-            f"fn(x, w) = (x.sin() @ w).tanh().cos().sum(1).exp(), x of shape ({n}, 4), w of shape (4, 6)",
-            lambda x, w: (x.sin() @ w).tanh().cos().sum(1).exp(),
+            # The last operation saves more than the result of fn, and more than one memory is saved before it.
+            f"fn(x, w) = (x.sin() @ w).tanh().cos().logsumexp(1), x of shape ({n}, 4), w of shape (4, 6)",
+            lambda x, w: (x.sin() @ w).tanh().cos().logsumexp(1),
             (x, some(trial, 4, 6)),
-            "The product saves x.sin() and w, tanh its result, cos its input, which is the same memory, and exp its result, "
-            "which is the result of fn.",
+            "The product saves x.sin() and w, tanh its result, cos its input, which is the same memory, and logsumexp its input "
+            "and its result, which is the result of fn.",
         ),
         Case(
             f"fn(x) = x.sin().cos().sum(), x of shape ({n}, 4)",
@@ -431,6 +432,10 @@ def given_up(trial: Trial) -> list[Case]:
             x = (x.detach() @ w).tanh()
         return x.sum()
 
+    def a_gradient_inside(x: Tensor) -> Tensor:
+        (slope,) = torch.autograd.grad((x.sin() * x.cos()).sum(), x)
+        return (slope * x).exp().sum()
+
     return [
         Case(f"fn keeps x.exp(), and throws a product away, x of shape ({n}, 4)", thrown_after, (x,), told),
         Case(
@@ -463,24 +468,31 @@ def given_up(trial: Trial) -> list[Case]:
             (x,),
             "tanh has saved its result, and given it up with its graph. The module keeps the memory; no backward needs it.",
         ),
+        Case(
+            f"fn multiplies x by the gradient of (x.sin() * x.cos()).sum(), and returns exp of it, x of shape ({n}, 4)",
+            a_gradient_inside,
+            (x,),
+            "fn asks for a gradient itself. Its graph is freed then; the product saves the gradient, and exp its result.",
+        ),
     ]
 
 
 def with_a_past(trial: Trial) -> list[Case]:
     n = rows(trial)
     x = some(trial, n, 4)
-    before = x.sin().exp().tan()
+    # A graph for each: a backward that runs in one call frees it.
+    first, second = x.sin().exp().tan(), x.sin().exp().tan()
     return [
         Case(
             f"fn(x) = x.exp().sum(), x = base.sin().exp().tan() of shape ({n}, 4), which has a graph",
             lambda x: x.exp().sum(),
-            (before,),
+            (first,),
             "What the graph of the argument keeps was there before.",
         ),
         Case(
             f"fn(x) = x, x = base.sin().exp().tan() of shape ({n}, 4), which has a graph",
             lambda x: x,
-            (before,),
+            (second,),
             "fn makes nothing.",
         ),
     ]

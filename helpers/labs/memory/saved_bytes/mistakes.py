@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from helpers.check.operations import operations
 from helpers.labs.memory.saved_bytes.exercise import saved_bytes
@@ -75,6 +77,29 @@ def result_left_out(fn: Any, *args: Tensor) -> int:
     sizes: dict[int, int] = {}
     total = counted(noted, *args, before=lambda _, inner: all_before(fn, inner), size=size)
     return total - sizes.get(memory_of(last[0]), 0)
+
+
+@saved_bytes.mistake(breaks=KEEPS)
+def result_only(fn: Any, *args: Tensor) -> int:
+    """Only the memory of fn's result is counted. Perhaps `pack` noted the others, too, and returned something that does not
+    hold them: what it returns is all that the graph keeps, and so they were freed.
+    """
+    noted: dict[int, tuple[StorageWeakRef, int]] = {}
+
+    def pack(tensor: Tensor) -> None:
+        noted[memory_of(tensor)] = StorageWeakRef(tensor.untyped_storage()), whole(tensor)
+
+    there = [memory_of(each) for each in all_before(fn, args)]
+    with saved_tensors_hooks(pack, lambda packed: packed):
+        result = fn(*args)
+    left = [size for key, (each, size) in noted.items() if key not in there and not each.expired()]
+    del result
+    return sum(left)
+
+
+@saved_bytes.variant(result_only)
+def _(fn: Any, *args: Tensor) -> int:
+    return fn(*args).nbytes
 
 
 @saved_bytes.mistake(breaks=SAVED)
@@ -452,6 +477,19 @@ def packed_itself(fn: Any, *args: Tensor) -> int:
     return counted(fn, *args, packed=lambda tensor: tensor)
 
 
+@saved_bytes.mistake(breaks=MAKES)
+def nothing_given_back(fn: Any, *args: Tensor) -> int:
+    """A function that asks for a gradient itself cannot run: its backward gets no tensor from `unpack`. That no backward of the
+    result runs does not mean that fn needs none of what was packed.
+    """
+    return counted(fn, *args, unpacked=lambda alias: None)
+
+
+@saved_bytes.variant(nothing_given_back)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *args, unpacked=lambda alias: alias.shape)
+
+
 # What runs, and what stays.
 
 
@@ -493,6 +531,17 @@ def on_a_copy(fn: Any, *args: Tensor) -> int:
 @saved_bytes.mistake(breaks=NO_BACKWARD)
 def backward_to_clean_up(fn: Any, *args: Tensor) -> int:
     """A backward ran. It takes twice the time of the forward; to let go of the result frees all that it keeps."""
+    inputs = [each for each in args if each.requires_grad]
+    return _and_then(lambda total: torch.autograd.grad(total, inputs, allow_unused=True), fn, args)
+
+
+@saved_bytes.variant(backward_to_clean_up)
+def _(fn: Any, *args: Tensor) -> int:
+    return _and_then(Tensor.backward, fn, args)
+
+
+def _and_then(end: Callable[[Tensor], Any], fn: Any, args: tuple[Tensor, ...]) -> int:
+    """end: is given the sum of the result, when all is counted."""
     results: list[Tensor] = []
 
     def noted(*inner: Tensor) -> Tensor:
@@ -501,8 +550,7 @@ def backward_to_clean_up(fn: Any, *args: Tensor) -> int:
 
     total = counted(noted, *args, before=lambda _, inner: all_before(fn, inner))
     if results[0].requires_grad:
-        inputs = [each for each in args if each.requires_grad]
-        torch.autograd.grad(results[0].sum(), inputs, allow_unused=True)
+        end(results[0].sum())
     return total
 
 

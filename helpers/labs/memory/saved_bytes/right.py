@@ -53,6 +53,7 @@ def counted(
     once_by: Callable[[Tensor], Any] | None = memory_of,
     size: Callable[[Tensor], int] = whole,
     packed: Callable[[Tensor], Tensor] = Tensor.detach,
+    unpacked: Callable[[Tensor], Any] = lambda alias: alias,
     holds: bool = True,
     counts: Callable[[Alias, StorageWeakRef], bool] = still_saved,
 ) -> int:
@@ -70,7 +71,7 @@ def counted(
             noted.append((key, size(tensor), weakref.ref(alias), StorageWeakRef(tensor.untyped_storage())))
         return alias
 
-    with saved_tensors_hooks(pack, lambda tensor: tensor):
+    with saved_tensors_hooks(pack, unpacked):
         result = fn(*args)
     if not holds:
         del result

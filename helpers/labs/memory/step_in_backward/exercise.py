@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from typing import Any
 
 import torch
@@ -82,7 +83,10 @@ def _trained(
         handles = setup(answer, trial, model, make)
         # Hooks that hold only each other are taken away at some time: here, in every run.
         gc.collect()
-    kind = kind if isinstance(handles, list) else f"{kind}, no list returned"
+    if not isinstance(handles, list):
+        kind = f"{kind}, no list returned"
+    elif not handles:
+        kind = f"{kind}, no handle returned"
     for step in range(1, steps + 1):
         x, before = some(trial, 6, 5), weights(model)
         trial.given(f"{about}; backward {step}")
@@ -239,8 +243,8 @@ def _asked(trial: Trial, made: Made, trained: dict[str, nn.Parameter]) -> None:
     for (given,) in made.asked:
         trial.true(
             id(given) in known,
-            "make was given something that is no parameter of the model that requires grad: perhaps a copy, a view or a frozen one.",
-            expected="the parameter itself",
+            "make was given a tensor that is not among the trained parameters: perhaps a copy or a view of one, or a frozen one.",
+            expected="a parameter of the model that requires grad, itself",
             got=f"a {type(given).__name__} of shape {tuple(given.shape)}",
             observed=("make", "a different tensor", type(given).__name__),
         )
@@ -440,6 +444,38 @@ def gradient_there_before(answer: Any, trial: Trial) -> None:
                 ("there before", step),
             )
             _no_gradient(trial, model)
+
+
+@step_in_backward.property("a gradient that is not finite is used as it came", asks=(SAME, AT_ONCE))
+def not_finite(answer: Any, trial: Trial) -> None:
+    for entry, model in ((math.inf, make_model(Chain, trial)), (math.nan, make_model(Chain, trial))):
+        plain, before = Plain(model, sgd), weights(model)
+        trial.given(f"three layers, plain SGD; the gradient of layers.4.bias has an entry that is {entry}")
+        handles = setup(answer, trial, model, sgd)
+        x = some(trial, 6, 5)
+        for each in (model, plain.model):
+            # The sum that is added reaches one entry of one parameter: all other gradients are finite.
+            last = each.get_parameter("layers.4.bias")
+            (loss_of(each, x) + last[1] * entry).backward()
+        plain.optimizer.step()
+        wanted = weights(plain.model)
+        off = [
+            name
+            for name, each in model.named_parameters()
+            if not torch.allclose(each.detach(), wanted[name], rtol=0, atol=0, equal_nan=True)
+        ]
+        got = model.get_parameter("layers.4.bias").detach()
+        still = [name for name in off if torch.equal(weights(model)[name], before[name])]
+        trial.true(
+            not off,
+            f"{listed(off)} {'is' if len(off) == 1 else 'are'} not what the plain step makes. Its gradients are used as they come, with "
+            f"an entry that is {entry}, too.",
+            expected=f"layers.4.bias as {wanted['layers.4.bias']}",
+            got=f"layers.4.bias as {got}",
+            observed=("not finite", off, still, got.isfinite().tolist()),
+        )
+        _no_gradient(trial, model)
+        del handles
 
 
 @step_in_backward.property(

@@ -39,7 +39,7 @@ RECORD = (
 IN_ORDER = "Events of one stream pass in the order in which they were recorded."
 OWN_STREAM = "A block has `stream`, the one that it was handed out for."
 FREED_AGAIN = "A block is freed again only after it was released."
-HASHED = "Blocks and streams can be hashed. A block is freed again only after it was released."
+HASHED = "Blocks and streams can be hashed; a stream may be a number, 0 too, and equal ones are one stream."
 NOTES = "`record_stream(block, stream)` notes that work on `stream` uses the block."
 NOT_OWN = "For the block's own stream nothing is noted: what comes later on it runs later anyway."
 AT_ONCE = "`free(block)` releases the block at once if no different stream used it."
@@ -55,6 +55,7 @@ NOT_AGAIN = (
 )
 ONCE = "A block is released once for each time that it is freed."
 ANEW = "After that it begins anew, without uses."
+APART = "Two objects know nothing of each other."
 
 ZERO, ONE, TWO, THREE = map(Stream, range(4))
 
@@ -292,7 +293,7 @@ def any_streams(answer: Any, trial: Trial) -> None:
     run.process()
 
 
-@stream_uses.property("two objects know nothing of each other", asks=STANDS)
+@stream_uses.property("two objects know nothing of each other", asks=APART)
 def two_objects(answer: Any, trial: Trial) -> None:
     runs = [Run(answer, trial, f"the {which} of two objects: ") for which in ("first", "second")]
     runs[0].others, runs[1].others = [runs[1].world], [runs[0].world]

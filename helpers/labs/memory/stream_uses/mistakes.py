@@ -7,6 +7,7 @@ from typing import Any
 
 from helpers.labs.memory.stream_uses.exercise import (
     ANEW,
+    APART,
     AT_ONCE,
     HASHED,
     NO_WAIT,
@@ -16,7 +17,6 @@ from helpers.labs.memory.stream_uses.exercise import (
     ONCE,
     PENDING,
     PROCESS,
-    STANDS,
     stream_uses,
 )
 from helpers.labs.memory.stream_uses.right import InAList, Right
@@ -457,7 +457,7 @@ class ReleasedOnceForAll(Right):
         super().__init__(once, record)
 
 
-@stream_uses.mistake(breaks=STANDS)
+@stream_uses.mistake(breaks=APART)
 class SharedByAll(Right):
     """Two objects, and a call of one released, recorded or asked something of the other. Perhaps a dict or list
     stands in the class, or as a default: it belongs into `__init__`.

@@ -300,6 +300,15 @@ def deep_in_the_state(answer: Any, trial: Trial) -> None:
         },
     )
     same_end(trial, its, mine)
+    require(
+        answer,
+        trial,
+        "an optimizer whose state has an OrderedDict for each parameter, with a named tuple in it, and a defaultdict",
+        inputs.sorted_state,
+        {
+            "optimizer": "Tensors lie in an OrderedDict, a defaultdict and a named tuple here, which are dicts and tuples, too."
+        },
+    )
 
 
 @train_step_bytes.property("bytes, whatever the dtype", asks=(MAKES, ONCE))

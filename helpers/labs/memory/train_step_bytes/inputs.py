@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -125,7 +126,8 @@ TOLD = {
     "parameters": "All parameters of the model count, trained or not, each memory once and whole.",
     "buffers": "All buffers of the model count, and nothing else.",
     "batch": "The batch is x and y.",
-    "saved": "Counted is what the forward of model and loss makes, and the loss keeps for the backward.",
+    "saved": "Counted is what the forward of model and loss makes, and the loss keeps for the backward. The parameters, the buffers "
+    "and the batch were there before.",
     "gradients": "Counted are the gradients that the model's parameters have when the backward has ended.",
     "optimizer": "Counted are all tensors in the optimizer's state after the step, also those with one number.",
 }
@@ -507,6 +509,31 @@ class Deep(torch.optim.SGD):
 def deep_state(g: torch.Generator) -> Step:
     model = small(g)
     optimizer = Deep(model.parameters(), lr=0.1, momentum=0.9)
+    return Step(model, optimizer, F.cross_entropy, *classified(g))
+
+
+class Sums(NamedTuple):
+    """Two sums over a gradient."""
+
+    plain: Tensor
+    absolute: Tensor
+
+
+class Sorted(torch.optim.SGD):
+    """Its state has dicts and tuples of classes of their own: OrderedDict, defaultdict, a named tuple."""
+
+    def step(self, closure: Any = None) -> Any:
+        loss = super().step(closure)
+        for each in self.param_groups[0]["params"]:
+            sums = Sums(each.grad.sum(0), each.grad.abs().sum(0))
+            self.state[each] = OrderedDict(self.state[each], last=each.grad.clone(), sums=sums)
+        self.state["shared"] = defaultdict(list, norms=[torch.ones(9)])
+        return loss
+
+
+def sorted_state(g: torch.Generator) -> Step:
+    model = small(g)
+    optimizer = Sorted(model.parameters(), lr=0.1, momentum=0.9)
     return Step(model, optimizer, F.cross_entropy, *classified(g))
 
 

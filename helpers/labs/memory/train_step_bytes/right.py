@@ -116,3 +116,8 @@ def stepped(
     found["optimizer"] = states(optimizer)
     at_the_end(model, optimizer)
     return found
+
+
+def shown(tensors: Iterable[Tensor]) -> int:
+    """The bytes that the tensors show."""
+    return sum(each.numel() * each.element_size() for each in tensors)

@@ -60,7 +60,10 @@ def right(
 
 def some_setting(trial: Trial) -> Setting:
     warmup = trial.random.randrange(4, 8)
-    return warmup, warmup + trial.random.randrange(9, 15), trial.random.randrange(5, 30) / 100
+    total, floor = warmup + trial.random.randrange(9, 15), trial.random.randrange(5, 30) / 100
+    # A line that begins at the floor is a right one where a right one happens to begin there: 0.2 is (0 + 1) / (4 + 1).
+    happens = any(math.isclose(line(0, warmup), floor) for line in LINES)
+    return warmup, total, round(floor + happens * 0.005, 3)
 
 
 def factor(answer: Callable[..., Any], trial: Trial, step: int, setting: Setting) -> float:

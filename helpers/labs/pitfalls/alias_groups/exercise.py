@@ -237,6 +237,20 @@ def sometimes_copies(trial: Trial) -> list[Item]:
     ]
 
 
+@in_order("two storages are two, though one begins where the other ends", SHARED)
+def touching(trial: Trial) -> list[Item]:
+    memory = bytearray(40)
+    first = torch.frombuffer(memory, dtype=torch.float32, count=4)
+    second = torch.frombuffer(memory, dtype=torch.float32, offset=16)
+    return [
+        Item("torch.frombuffer(memory, dtype=torch.float32, count=4)", first, "first"),
+        Item("x", drawn(trial, 2, 3), "x"),
+        Item("torch.frombuffer(memory, dtype=torch.float32, offset=16)", second, "second"),
+        Item("the first one's [1:]", first[1:], "first"),
+        Item("the last one's view(2, 3)", second.view(2, 3), "second"),
+    ]
+
+
 @in_order("NumPy arrays belong to the tensors with which they share memory", ARRAYS)
 def arrays(trial: Trial) -> list[Item]:
     a = np.array([[trial.random.random() for _ in range(4)] for _ in range(3)])
@@ -250,6 +264,17 @@ def arrays(trial: Trial) -> list[Item]:
         Item("x", x, "x"),
         Item("torch.as_tensor(a)[1:]", torch.as_tensor(a)[1:], "a"),
         Item("a.T", a.T, "a"),
+    ]
+
+
+@in_order("an array of a class derived from np.ndarray is an array, too", ARRAYS)
+def derived(trial: Trial) -> list[Item]:
+    a = np.array([trial.random.random() for _ in range(4)]).view(np.memmap)
+    return [
+        Item("x", drawn(trial, 4), "x"),
+        Item("a, of the class np.memmap", a, "a"),
+        Item("torch.from_numpy(a)", torch.from_numpy(a), "a"),
+        Item("a.copy()", a.copy(), "copy"),
     ]
 
 

@@ -193,6 +193,25 @@ def only_if_they_overlap():
 alias_groups.variant(only_if_they_overlap)(paired(spans_overlap))
 
 
+def whole(value: Array) -> tuple[int, int]:
+    """The first address of a storage, and the one behind its last."""
+    storage = as_tensor(value).untyped_storage()
+    return storage.data_ptr(), storage.data_ptr() + (storage.nbytes() if storage.data_ptr() else 0)
+
+
+def whole_touch(a: Array, b: Array) -> bool:
+    (first, end), (other, other_end) = whole(a), whole(b)
+    return a is b or bool(first and other) and first <= other_end and other <= end
+
+
+@built.mistake(breaks=SHARED)
+def neighbours_in_memory():
+    """Two storages are in one set because one begins where the other ends. Perhaps the addresses are compared by <=: the
+    end of a storage is the first address that no longer belongs to it.
+    """
+    return paired(whole_touch)
+
+
 def _without_arrays(value: Array, index: int) -> Hashable:
     return value.untyped_storage().data_ptr() or ("no memory", index)
 
@@ -206,6 +225,27 @@ def no_arrays():
 
 
 alias_groups.variant(no_arrays)(grouped(lambda value, index: value.untyped_storage().data_ptr()))
+
+
+@built.mistake(breaks=ARRAYS)
+def only_plain_arrays():
+    """An array of a class derived from np.ndarray, as np.memmap, ends the call with an error, or is apart from its
+    tensor. Perhaps type(value) is np.ndarray is asked: isinstance takes derived classes, too.
+    """
+    return grouped(
+        lambda value, index: _without_arrays(
+            torch.from_numpy(value) if type(value) is np.ndarray else value, index
+        )
+    )
+
+
+alias_groups.variant(only_plain_arrays)(
+    grouped(
+        lambda value, index: (
+            right_key(value, index) if type(value) is np.ndarray or torch.is_tensor(value) else id(value)
+        )
+    )
+)
 
 
 def _by_copy(tensors: Sequence[Array]) -> Groups:

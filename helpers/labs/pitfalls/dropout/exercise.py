@@ -75,6 +75,10 @@ def called(answer: Answer, trial: Trial, x: Tensor, p: float, training: bool, se
     return trial.call(answer, x, p, training)
 
 
+def name_of(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
 def require_like(trial: Trial, got: Any, x: Tensor) -> None:
     """Type, shape, dtype: what every property needs."""
     want = (tuple(x.shape), str(x.dtype))
@@ -151,7 +155,7 @@ def own_work(answer: Answer, trial: Trial) -> None:
 def beside_x(answer: Answer, trial: Trial) -> None:
     for dtype in (torch.float64, torch.float32):
         x = drawn(trial, 5, 8, dtype=dtype)
-        trial.given(f"dropout(x, 0.5, True), x of shape (5, 8), {str(dtype).removeprefix('torch.')}")
+        trial.given(f"dropout(x, 0.5, True), x of shape (5, 8), {name_of(dtype)}")
         require_like(trial, called(answer, trial, x, 0.5, True), x)
 
 
@@ -283,6 +287,10 @@ def evaluation_draws_nothing(answer: Answer, trial: Trial) -> None:
     )
 
 
+# After torch.manual_seed of it torch.rand(SIZE) holds an exact 0, as one number of float32 in 16 million is.
+SEED_OF_A_0 = 146
+
+
 @property_of_dropout("p = 0 gives x", EDGES)
 def nothing_dropped(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 8, 9)
@@ -290,6 +298,20 @@ def nothing_dropped(answer: Answer, trial: Trial) -> None:
     got = called(answer, trial, x, 0.0, True)
     require_like(trial, got, x)
     trial.equal(got, x, "The result", observed=("p = 0", bool(got.isnan().any())))
+    x = drawn(trial, *SHAPE, dtype=torch.float32)
+    trial.given(
+        f"dropout(x, 0.0, True), x of shape {SHAPE} float32; one of the numbers that torch.rand gives is exactly 0"
+    )
+    got = called(answer, trial, x, 0.0, True, SEED_OF_A_0)
+    require_like(trial, got, x)
+    away = int((got != x).sum())
+    trial.true(
+        away == 0,
+        f"{away} of {SIZE} entries differ from x.",
+        expected="x",
+        got=f"{got[got != x][:4].tolist()} there",
+        observed=("p = 0", "a draw of 0"),
+    )
 
 
 @property_of_dropout("p = 1 gives zeros", EDGES)
@@ -302,7 +324,7 @@ def everything_dropped(answer: Answer, trial: Trial) -> None:
     trial.equal(got, torch.zeros_like(x), "The result", observed=("p = 1", kind))
 
 
-@property_of_dropout("shape and dtype are those of x", LIKE_X)
+@property_of_dropout("shape and dtype are those of x", LIKE_X, EDGES)
 def like_x(answer: Answer, trial: Trial) -> None:
     for shape, dtype in (
         ((2, 3, 4), torch.float32),
@@ -311,7 +333,7 @@ def like_x(answer: Answer, trial: Trial) -> None:
         ((0, 3), torch.float32),
     ):
         x = drawn(trial, *shape, dtype=dtype)
-        trial.given(f"dropout(x, 0.5, True), x of shape {shape}, {str(dtype).removeprefix('torch.')}")
+        trial.given(f"dropout(x, 0.5, True), x of shape {shape}, {name_of(dtype)}")
         got = called(answer, trial, x, 0.5, True)
         require_like(trial, got, x)
         right = bool(((got == 0) | torch.isclose(got, 2 * x)).all())
@@ -322,28 +344,75 @@ def like_x(answer: Answer, trial: Trial) -> None:
             got=got,
             observed=("neither", shape, str(dtype)),
         )
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        x = drawn(trial, 5, 8, dtype=dtype)
+        trial.given(f"dropout(x, 1.0, True), x of shape (5, 8), {name_of(dtype)}")
+        got = called(answer, trial, x, 1.0, True)
+        require_like(trial, got, x)
+        kind = "NaN" if got.isnan().any() else "inf" if got.isinf().any() else "numbers"
+        trial.equal(got, torch.zeros_like(x), "The result", observed=("p = 1", kind, str(dtype)))
 
 
 @property_of_dropout("a single number, of no dimensions", "of any shape")
 def of_no_dimensions(answer: Answer, trial: Trial) -> None:
-    x = drawn(trial)
-    trial.given("dropout(x, 0.5, True), x of shape ()")
-    got = called(answer, trial, x, 0.5, True)
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        x = drawn(trial, dtype=dtype)
+        about = "" if dtype == torch.float64 else f", {name_of(dtype)}"
+        trial.given(f"dropout(x, 0.5, True), x of shape (){about}")
+        got = called(answer, trial, x, 0.5, True)
+        require_like(trial, got, x)
+        trial.true(
+            bool((got == 0) | torch.isclose(got, 2 * x)),
+            "The result is neither 0 nor 2 * x.",
+            expected=2 * x,
+            got=got,
+            observed="neither",
+        )
+
+
+@property_of_dropout("p close to 1: what stays is x / (1 - p), to the last digits", GIVES)
+def close_to_1(answer: Answer, trial: Trial) -> None:
+    x, p = drawn(trial, 800, 900), 0.99995  # 36 entries stay, give or take
+    trial.given(f"dropout(x, {p}, True), x of shape (800, 900)")
+    got = called(answer, trial, x, p, True)
+    require_like(trial, got, x)
+    ratio = (got / x)[got != 0].detach() * (1 - p)
+    off = float((ratio - 1).abs().max()) if ratio.numel() else 1.0
+    trial.true(
+        off < 1e-9,
+        f"The {ratio.numel()} entries that stay are not x / (1 - p): they are off by {off:.1g} of it.",
+        expected=f"x times {1 / (1 - p):.9g}",
+        got=f"x times {float(ratio.mean()) / (1 - p):.9g}",
+        observed="by much" if not off < 0.1 else "by little",
+    )
+
+
+@property_of_dropout("in bfloat16 some entries stay, also with p = 255 / 256", GIVES)
+def some_stay_in_bfloat16(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, *SHAPE, dtype=torch.bfloat16)
+    trial.given(f"dropout(x, 255 / 256, True), x of shape {SHAPE}, bfloat16")
+    got = called(answer, trial, x, 255 / 256, True)
     require_like(trial, got, x)
     trial.true(
-        bool((got == 0) | torch.isclose(got, 2 * x)),
-        "The result is neither 0 nor 2 * x.",
-        expected=2 * x,
-        got=got,
-        observed="neither",
+        bool(got.any()),
+        f"None of {SIZE} entries stayed. The largest number that torch.rand_like gives in bfloat16 is 255 / 256.",
+        expected=f"about {SIZE // 256} entries that are 256 * x",
+        got="0 in each place",
+        observed="none stayed",
     )
 
 
 @property_of_dropout("gradients go through the entries that stayed, with the same scale", GRADIENTS)
 def gradient(answer: Answer, trial: Trial) -> None:
-    x, c = drawn(trial, 12, 9).requires_grad_(), drawn(trial, 12, 9)
-    trial.given("(c * dropout(x, 0.4, True)).sum(), x of shape (12, 9); its gradient")
-    got = called(answer, trial, x, 0.4, True)
+    require_gradient(answer, trial, 0.4, True)
+
+
+def require_gradient(
+    answer: Answer, trial: Trial, p: float, training: bool, shape: tuple[int, ...] = (12, 9)
+) -> None:
+    x, c = drawn(trial, *shape).requires_grad_(), drawn(trial, *shape)
+    trial.given(f"(c * dropout(x, {p}, {training})).sum(), x of shape {shape}; its gradient")
+    got = called(answer, trial, x, p, training)
     trial.true(
         isinstance(got, Tensor) and got.requires_grad,
         "The result has no graph: no gradient gets to what stands in front of the dropout.",
@@ -351,7 +420,40 @@ def gradient(answer: Answer, trial: Trial) -> None:
         got=f"requires_grad={getattr(got, 'requires_grad', None)}",
         observed="no graph",
     )
-    (slope,) = torch.autograd.grad(got, x, c)
-    want = c * (got.detach() != 0) / 0.6
-    kind = "c" if torch.allclose(slope, c) else "unscaled" if torch.allclose(slope, want * 0.6) else "other"
-    trial.equal(slope, want, "The gradient", observed=kind)
+    (slope,) = torch.autograd.grad(got, x, c, allow_unused=True)
+    trial.true(
+        slope is not None,
+        "The result requires grad, and its graph does not lead to x: no gradient gets to what stands in front.",
+        expected="a gradient of x",
+        got="none",
+        observed="a different graph",
+    )
+    want = c * (got.detach() != 0) * (1 / (1 - p) if training and p < 1 else 1.0)
+    kind = (
+        "c" if torch.allclose(slope, c) else "unscaled" if torch.allclose(slope, want * (1 - p)) else "other"
+    )
+    trial.equal(slope, want, "The gradient", observed="NaN" if slope.isnan().any() else kind)
+
+
+@property_of_dropout("gradients go through where nothing is dropped, too", GRADIENTS, EVALUATION)
+def gradient_of_the_edges(answer: Answer, trial: Trial) -> None:
+    for p, training in ((0.4, False), (0.0, True)):
+        require_gradient(answer, trial, p, training)
+    require_gradient(answer, trial, 0.4, True, (0, 3))
+
+
+@property_of_dropout("where all is dropped, the gradient is 0", GRADIENTS, EDGES)
+def gradient_of_1(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 12, 9).requires_grad_()
+    trial.given("(c * dropout(x, 1.0, True)).sum(), x of shape (12, 9); its gradient")
+    got = called(answer, trial, x, 1.0, True)
+    slope = (
+        torch.autograd.grad(got, x, drawn(trial, 12, 9), allow_unused=True)[0] if got.requires_grad else None
+    )
+    trial.true(
+        slope is None or not slope.any(),
+        "Nothing goes through, and the gradient is not 0.",
+        expected="0 in each place",
+        got=slope,
+        observed="NaN" if slope is not None and slope.isnan().any() else "a number",
+    )

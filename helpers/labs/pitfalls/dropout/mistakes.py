@@ -461,3 +461,61 @@ def one_refused(x: Tensor, p: float, training: bool) -> Tensor:
     if not 0 <= p < 1:
         raise ValueError(f"dropout probability has to be in [0, 1), got {p}")
     return x * kept(x, p) * scale_of(p) if training else x
+
+
+@masks.mistake(breaks=EDGES)
+def a_draw_of_0_drops(x: Tensor, p: float) -> Tensor:
+    """With p = 0 an entry is dropped now and then. Perhaps an entry stays only if its draw is above p: torch.rand gives
+    exactly 0, too, once in 16 million numbers of float32. What is not below p stays.
+    """
+    return x * (torch.rand(x.shape) > p) * scale_of(p)
+
+
+@masks.mistake(breaks=GIVES)
+def a_draw_of_p_drops(x: Tensor, p: float) -> Tensor:
+    """In bfloat16 more entries are 0 than should be, and with p = 255 / 256 all of them. Perhaps an entry stays only if its
+    draw is above p: there one draw in 256 is exactly p, and what is not below p stays.
+    """
+    return x * (torch.rand_like(x) > p) * scale_of(p) if p else x
+
+
+@masks.mistake(breaks=GIVES)
+def clamped_scale(x: Tensor, p: float) -> Tensor:
+    """With p close to 1 the scale is not 1 / (1 - p). Perhaps 1 - p is kept above a small number, or has one added, so that
+    p = 1 divides by no 0: ask for p = 1 instead.
+    """
+    return x * kept(x, p) / max(1 - p, 1e-3)
+
+
+@masks.variant(clamped_scale)
+def _(x: Tensor, p: float) -> Tensor:
+    return x * kept(x, p) * (1 / (1 - p + 1e-8)) if p else x
+
+
+@masks.mistake(breaks=LIKE_X)
+def number_in_float32(x: Tensor, p: float) -> Tensor:
+    """A single float16 number, of no dimensions, becomes float32. Perhaps torch.where chooses between it and
+    torch.tensor(0.0): of two tensors of no dimensions the larger type is taken, and a Python 0.0 has none.
+    """
+    return torch.where(torch.rand_like(x) >= p, x * scale_of(p), torch.tensor(0.0))
+
+
+@dropout.mistake(breaks=GRADIENTS)
+def evaluation_off_the_graph(x: Tensor, p: float, training: bool) -> Tensor:
+    """Evaluation gives the numbers of x, and no graph: whoever asks for gradients by the input of a model in evaluation
+    gets none. Perhaps x.data or x.detach() is returned, or a copy is made by torch.tensor or copy.copy.
+    """
+    return x * kept(x, p) * scale_of(p) if training else x.detach()
+
+
+@dropout.variant(evaluation_off_the_graph)
+def _(x: Tensor, p: float, training: bool) -> Tensor:
+    return x * kept(x, p) * scale_of(p) if training else x.detach().requires_grad_(x.requires_grad)
+
+
+@masks.mistake(breaks=EDGES)
+def nan_in_the_gradient(x: Tensor, p: float) -> Tensor:
+    """With p = 1 the result is 0 and the gradient NaN. Perhaps torch.where chooses between 0 and x / (1 - p): backward goes
+    through both, and 0 times 1 / 0 is NaN.
+    """
+    return torch.where(torch.rand_like(x) < p, 0.0, x / (1 - p))

@@ -42,22 +42,29 @@ def wanted(logits: Tensor, target: Tensor, pad: int) -> Tensor:
 
 
 def _case(
-    trial: Trial, kept: tuple[int, ...], length: int, pad: int, dtype: torch.dtype = torch.float64
+    trial: Trial,
+    kept: tuple[int, ...],
+    length: int,
+    pad: int,
+    dtype: torch.dtype = torch.float64,
+    classes: int = 4,
 ) -> tuple[Tensor, Tensor]:
-    """Logits (B, T, 4) and targets (B, T) of which so many a sequence are no padding; of -100 it stands at the end."""
-    target = torch.randint(4, (len(kept), length), generator=trial.generator)
-    target[target == pad] = (pad + 1) % 4
+    """Logits (B, T, classes), and targets (B, T): so many a sequence are no padding; of -100 it stands at the end."""
+    target = torch.randint(classes, (len(kept), length), generator=trial.generator)
+    target[target == pad] = (pad + 1) % classes
     if pad != 0:
         target[0, 0] = 0  # also class 0 counts
     for row, count in zip(target, kept, strict=True):
         row[count:] = pad
         if pad != -100:
             row[:] = row[torch.randperm(length, generator=trial.generator)]
-    return 2 * drawn(trial, len(kept), length, 4, dtype=dtype), target
+    return 2 * drawn(trial, len(kept), length, classes, dtype=dtype), target
 
 
-def _compared(answer: Any, trial: Trial, kept: tuple[int, ...], length: int, pad: int) -> None:
-    logits, target = _case(trial, kept, length, pad)
+def _compared(
+    answer: Any, trial: Trial, kept: tuple[int, ...], length: int, pad: int, classes: int = 4
+) -> None:
+    logits, target = _case(trial, kept, length, pad, classes=classes)
     trial.given(f"logits of shape {tuple(logits.shape)}, target = {target.tolist()}, pad = {pad}")
     got, want = trial.call(answer, logits, target, pad), wanted(logits, target, pad)
     same_dtype(trial, got, want, "The loss")
@@ -107,6 +114,16 @@ def own_pad(answer: Any, trial: Trial) -> None:
 def pad_of_no_class(answer: Any, trial: Trial) -> None:
     _compared(answer, trial, (2, 3), 4, -1)
     _compared(answer, trial, (3, 2), 4, 50)
+
+
+@repair_token_loss.property(
+    "with a single class each token that counts costs 0, and padding is left out",
+    asks=MEAN,
+    after=(padded, own_pad),
+)
+def one_class(answer: Any, trial: Trial) -> None:
+    _compared(answer, trial, (2, 1), 3, -100, classes=1)
+    _compared(answer, trial, (1, 3), 3, 1, classes=1)
 
 
 @repair_token_loss.property(

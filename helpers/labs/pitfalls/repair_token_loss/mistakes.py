@@ -309,3 +309,20 @@ def _(logits: Tensor, target: Tensor, pad: int) -> Tensor:
     kept = target != pad
     picked = logits.log_softmax(-1).gather(-1, target.clamp(min=0).unsqueeze(-1)).squeeze(-1)
     return -picked.where(kept, 0).sum() / kept.sum().clamp(min=1)
+
+
+@repair_token_loss.mistake(breaks=MEAN)
+def padding_made_class_1(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    """With a single class the call ends with an error. Perhaps the targets of padding are replaced by 1, to pick a
+    class there, too, and leave it out afterwards: of one class there is only 0, which is always a class.
+    """
+    kept = target != pad
+    losses = F.cross_entropy(logits.mT, target.masked_fill(~kept, 1), reduction="none")
+    return losses.where(kept, 0).sum() / kept.sum().clamp(min=1)
+
+
+@repair_token_loss.variant(padding_made_class_1)
+def _(logits: Tensor, target: Tensor, pad: int) -> Tensor:
+    kept = target != pad
+    picked = logits.log_softmax(-1).gather(-1, target.where(kept, 1).unsqueeze(-1)).squeeze(-1)
+    return -picked.where(kept, 0).sum() / kept.sum().clamp(min=1)

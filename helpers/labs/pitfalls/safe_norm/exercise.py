@@ -353,3 +353,38 @@ def with_eps(answer: Answer, trial: Trial) -> None:
         got=found.detach()[1:3],
         observed="not finite",
     )
+
+
+@safe_norm.property(
+    "with an eps above 1: the same away from 0, and not above eps below it",
+    asks=(EPS, AWAY, FINITE),
+    once_right=True,
+)
+def with_a_large_eps(answer: Answer, trial: Trial) -> None:
+    x = drawn(trial, 4, 3)
+    x = x / norm_of(x, 1)[:, None] * torch.tensor([[3.5], [0.0], [2.97], [100.0]], dtype=torch.float64)
+    trial.given(
+        "safe_norm(x, 1, 3.0), x of shape (4, 3), rows of the norms 3.5, 0, 2.97 and 100; its gradient"
+    )
+    got, found = slope(answer, trial, x.requires_grad_(), 1, drawn(trial, 4), 3.0)
+    have, want = got.detach(), norm_of(x, 1).detach()
+    kind = [
+        "0" if value == 0 else abs(value - need) < 1e-6
+        for value, need in zip(have.tolist(), want.tolist(), strict=True)
+    ]
+    trial.equal(have[[0, 3]], want[[0, 3]], "The norm of rows 0 and 3", rtol=1e-9, atol=0, observed=kind)
+    small = have[1:3]
+    trial.true(
+        bool(((small >= 0) & (small <= 3.0 + 1e-9)).all()),
+        "The norm of a row whose norm is below eps does not lie between 0 and eps.",
+        expected="numbers from 0 to 3",
+        got=small,
+        observed="below eps",
+    )
+    trial.true(
+        bool(found.isfinite().all()),
+        "With an eps the gradient holds a NaN or an infinite number.",
+        expected="finite numbers",
+        got=found.detach()[1:3],
+        observed="not finite",
+    )

@@ -399,3 +399,19 @@ def gradient_of_a_sum(x: Tensor, dim: int, eps: float = 0.0) -> Tensor:
     """
     squares = squares_of(x, dim)
     return torch.where(squares == 0, x.sum(dim), torch.where(squares == 0, 1.0, squares).sqrt())
+
+
+@given.mistake(breaks=EPS)
+def norms_against_the_square_of_eps(squares: Tensor, eps: float) -> Tensor:
+    """With an eps of 3 a norm of 3.5 comes out as 0, and with one below 1 all seems right. Perhaps the norm is compared
+    with eps**2: the norm belongs to eps, and its square to eps**2.
+    """
+    return two_wheres(squares, squares.sqrt() <= eps**2)
+
+
+@given.mistake(breaks=EPS)
+def larger_than_a_large_eps(squares: Tensor, eps: float) -> Tensor:
+    """With an eps of 3 a norm just below it comes out as more than 3. Perhaps the squares stand there in place of their
+    root, which are the smaller ones only below 1.
+    """
+    return torch.where(squares <= eps**2, squares, torch.where(squares <= eps**2, 1.0, squares).sqrt())

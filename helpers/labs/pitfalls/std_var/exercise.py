@@ -288,6 +288,14 @@ def of_no_entry(answer: Answer, trial: Trial) -> None:
         trial.equal(got, want, "The variance", observed=kind_at_the_edge(got))
 
 
+@property_of_std_var("a result without entries is empty", after=VAR_IS_RIGHT, asks=VAR)
+def of_no_result(answer: Answer, trial: Trial) -> None:
+    for shape, dim, left in (((0, 3), 1, (0,)), ((2, 0, 3), (0, -1), (0,)), ((3, 0, 2), 0, (0, 2))):
+        x = drawn(trial, *shape)
+        trial.given(f"var(x, {dim}), x of shape {shape}")
+        require_shape(trial, trial.call(answer[1], x, dim), left)
+
+
 @property_of_std_var(
     "fewer entries than the correction: divided by 0, not by less",
     after=(*VAR_IS_RIGHT, of_one_entry, of_no_entry),

@@ -590,3 +590,10 @@ def _(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tenso
     means = shifted.mean(dim, keepdim=keepdim)
     biased = shifted.square().mean(dim, keepdim=keepdim) - means.square()
     return biased * scaled(x, dim, correction)
+
+
+@by_variance.mistake(breaks=VAR)
+def entries_by_results(x: Tensor, dim: Dims, correction: int = 1, keepdim: bool = False) -> Tensor:
+    """An empty result ends in a ZeroDivisionError. Perhaps n is x.numel() // result.numel(): count along dim."""
+    squares = squares_of(x, dim, keepdim)
+    return squares / max(x.numel() // squares.numel() - correction, 0)

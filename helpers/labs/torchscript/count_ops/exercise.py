@@ -83,6 +83,15 @@ def f(x: Tensor, n: int):
     return x
 """
 
+FORKED = """
+def side(x: Tensor):
+    return torch.sin(x)
+def f(x: Tensor):
+    one = torch.jit.fork(side, x)
+    other = torch.jit.fork(side, x)
+    return torch.jit.wait(one) * torch.jit.wait(other)
+"""
+
 
 SPACED = ("aten::add", "quantized::add", "aten::complex", "aten::Complex")
 SPACES = """
@@ -186,6 +195,7 @@ def whole_names(answer: Answer, trial: Trial) -> None:
         SPACED,
         "of names that differ in a part",
     )
+    counted(answer, trial, compiled(FORKED), ("prim::fork",), "of a function that forks two calls")
 
 
 @count_ops.property("inside loops and branches, as deep as they go", asks=(NODES, ONCE))

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
+from helpers.labs.torchscript.counterexamples.edges import edges
 from helpers.labs.torchscript.shared.quiet import quiet
 from helpers.labs.torchscript.shown.cases import Case, branch_of, case, generators_kept
 
@@ -251,9 +252,9 @@ def both_cases(name: str, trial: Trial) -> tuple[Case, Case]:
     return first, second
 
 
-def asked(answer: Answer, trial: Trial, tried: Case) -> list[tuple]:
+def asked(answer: Answer, trial: Trial, tried: Case, of: str = "lab.case") -> list[tuple]:
     """The calls, from a case of the answer's own: it may use up the state of the model, and edit the example."""
-    trial.given(f'lab.case("{tried.name}"), traced with {shown_call(tried.example)}')
+    trial.given(f'{of}("{tried.name}"), traced with {shown_call(tried.example)}')
     example = tuple(part.clone() for part in tried.example)
     own = replace(tried, eager=copy.deepcopy(tried.eager), example=example)
     return calls_of(answer, trial, own)
@@ -295,10 +296,11 @@ def same_number(answer: Answer, trial: Trial) -> bool:
 
 
 def holds(name: str, answer: Answer, trial: Trial) -> None:
-    """The answer's calls for two cases of this name."""
+    """The answer's calls for two cases of this name, and for those at the edges."""
     is_fixed = name == "state" and same_number(answer, trial)
-    for tried in both_cases(name, trial):
-        calls = asked(answer, trial, tried)
+    drawn = [(tried, "lab.case") for tried in both_cases(name, trial)]
+    for tried, of in (*drawn, *((tried, "lab.Case") for tried in edges(name, trial.seed))):
+        calls = asked(answer, trial, tried, of)
         place, needed = differs_at(trial, tried, calls), least(tried)
         description = ", ".join(map(shown_call, calls[:4])) + (", ..." if len(calls) > 4 else "")
         if name == "branch":

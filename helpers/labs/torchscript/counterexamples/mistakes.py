@@ -115,6 +115,7 @@ def fewer_rows():
 
 
 counterexamples.variant(fewer_rows)(first_of("loop", change=lambda x: torch.ones(x.shape[0] - 1, 5)))
+counterexamples.variant(fewer_rows)(first_of("loop", change=lambda x: torch.ones(x.shape[1] + 3, 4)))
 
 
 @built.mistake(breaks=LAST)
@@ -136,6 +137,28 @@ counterexamples.variant(same_side)(
         ]
     )
 )
+counterexamples.variant(same_side)(first_of("branch", change=lambda x: -10 * x))
+counterexamples.variant(same_side)(but(branch=lambda case: [(3 * case.eager.threshold - case.example[0],)]))
+
+
+@built.mistake(breaks=LAST)
+def both_ways_agree():
+    """The mean is on the other side of the threshold, and both ways of the `if` give the same. Perhaps all values are the
+    threshold itself: where that is -1, 2 * x and x - 1 are both -2.
+    """
+
+    def at_the_threshold(case: Case) -> list[tuple]:
+        (x,), threshold = case.example, case.eager.threshold
+        return [(torch.full_like(x, threshold if x.mean() > threshold else threshold + 9),)]
+
+    return but(branch=at_the_threshold)
+
+
+@counterexamples.variant(both_ways_agree)
+def _(case: Case) -> list[tuple]:
+    if case.name == "branch" and case.example[0].mean() > case.eager.threshold:
+        return [(torch.full((2, 2), case.eager.threshold),)]
+    return right(case)
 
 
 @built.mistake(breaks=LAST)
@@ -154,6 +177,8 @@ def batch_of_the_example():
     return first_of("len", change=lambda x: x * 3 + 1)
 
 
+counterexamples.variant(batch_of_the_example)(first_of("len", change=lambda x: torch.ones(3, 4)))
+counterexamples.variant(batch_of_the_example)(first_of("len", change=lambda x: torch.ones(7, 4)))
 counterexamples.variant(length_of_the_example)(
     first_of("loop", "len", "state", "item", change=lambda x: x * 3 + 1)
 )
@@ -345,6 +370,11 @@ def zeros_for_the_state():
     return but(state=lambda case: [(torch.zeros_like(case.example[0]),)] * (case.eager.free + 1))
 
 
+counterexamples.variant(zeros_for_the_state)(
+    but(state=lambda case: [(torch.full((1, 1), count - 1.0),) for count in range(case.eager.free + 1)])
+)
+
+
 @built.mistake(breaks=CALL)
 def k_left_out():
     """In case of "item" the call has not as many arguments as the example, and the model raises. Perhaps k was left out:
@@ -376,6 +406,12 @@ def rows_of_no_effect():
 
 counterexamples.variant(rows_of_no_effect)(
     but(item=lambda case: [(case.example[0][: int(case.example[1])].abs() + 1, case.example[1] + 1)])
+)
+counterexamples.variant(rows_of_no_effect)(
+    but(item=lambda case: [(case.example[0].abs() + 1, case.example[1] + 1)])
+)
+counterexamples.variant(rows_of_no_effect)(
+    but(item=lambda case: [(case.example[0].abs() + 1, case.example[1] - 2)])
 )
 
 

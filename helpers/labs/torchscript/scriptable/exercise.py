@@ -88,10 +88,12 @@ def calls_for(name: str, reference: nn.Module, trial: Trial) -> Iterator[Call]:
         yield "forward", ({"a": x, "b": drawn(2, WIDTH)},), "model({'a': 5 rows, 'b': 2 rows})"
         yield "forward", ({"a": drawn(0, WIDTH), "c": x},), "model({'a': no rows, 'c': 5 rows})"
         yield "forward", ({},), "model({})"
+        yield "forward", ({"a": drawn(1, WIDTH)},), "model({'a': 1 row})"
     elif name == "export":
         yield "forward", (x,), "model(x)"
         yield "encode", (x, 0.5), "model.encode(x, 0.5)"
         yield "encode", (x, 3.0), "model.encode(x, 3.0)"
+        yield "encode", (x, 1.5), "model.encode(x, 1.5)"
     elif name == "ignored":
         for sign, words in ((1, "above"), (-1, "below")):
             x, towards = 3 * drawn(5, WIDTH), sign * reference.fc.weight.detach().sum(0)
@@ -99,6 +101,10 @@ def calls_for(name: str, reference: nn.Module, trial: Trial) -> Iterator[Call]:
                 x = x + towards / 4
             yield "forward", (x,), f"model(x), where the sum of the layer's output is {words} 0"
         yield "forward", (torch.zeros(1, WIDTH),), "model(x), where the sum of the layer's output is 0"
+        towards = reference.fc.weight.detach().sum(0, keepdim=True)
+        for half in (0.5, -0.5):  # the bias adds nothing to the sum
+            x = half * towards / towards.square().sum()
+            yield "forward", (x,), f"model(x), where the sum of the layer's output is {half}"
     elif name == "layers":
         for depth in range(4):
             yield "forward", (x, depth), f"model(x, {depth})"

@@ -20,6 +20,7 @@ from helpers.labs.torchscript.scriptable.exercise import (
     scriptable,
 )
 from helpers.labs.torchscript.scriptable.logged import (
+    AboveOne,
     Always,
     AtZero,
     Ignored,
@@ -37,6 +38,7 @@ from helpers.labs.torchscript.scriptable.parts import (
     AtLeastOneRow,
     DepthFixed,
     DepthUntyped,
+    DividedAboveTwo,
     EncodeIgnored,
     EncodeUnused,
     EveryRow,
@@ -57,6 +59,7 @@ from helpers.labs.torchscript.scriptable.parts import (
     NoEmptyRows,
     NotRefined,
     OneLayerMore,
+    OneRowLost,
     OnlyLinear,
     RowsUnstacked,
     RowsUntyped,
@@ -208,6 +211,14 @@ def empty_rows_lost():
 scriptable.variant(empty_rows_lost)(but(dict=AtLeastOneRow))
 
 
+@built.mistake(breaks=SAME)
+def one_row_lost():
+    """For a name with one row the result differs, and for more rows or none it is right. Perhaps a single row goes the way
+    of none: the broken one gives `scale` for no rows only.
+    """
+    return but(dict=OneRowLost)
+
+
 def with_gate() -> nn.Module:
     return broken.Gated(gated=True)
 
@@ -275,6 +286,12 @@ def branch_of_encode_left_out():
     return but(export=AlwaysDivided)
 
 
+@built.mistake(breaks=SAME)
+def divided_too_late():
+    """encode is right for scales of 0.5 and 3, and for 1.5 the result differs. Perhaps a number other than 1 is asked about."""
+    return but(export=DividedAboveTwo)
+
+
 @built.mistake(breaks=SAVED)
 def ignored_on_the_hot_path():
     """A call of Python is left in the scripted module: it can neither be saved nor run without Python. Perhaps by
@@ -328,6 +345,14 @@ def sign_at_zero():
     goes the other way.
     """
     return but(ignored=AtZero)
+
+
+@built.mistake(breaks=SAME)
+def sign_turned_above_zero():
+    """Where the sum of the layer's output is a little above 0, and only there, the sign is the wrong one. Perhaps a number
+    other than 0 is asked about.
+    """
+    return but(ignored=AboveOne)
 
 
 @built.mistake(breaks=SAME)

@@ -148,6 +148,11 @@ class AtLeastOneRow(broken.Counted):
         return {name: (x * self.scale).sum(0) / max(len(x), 1) for name, x in named.items()}
 
 
+class OneRowLost(broken.Counted):
+    def forward(self, named: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {name: x.mean(0) * self.scale if len(x) > 1 else self.scale for name, x in named.items()}
+
+
 class Unannotated(broken.Gated):
     def forward(self, x: Tensor) -> Tensor:
         y = self.fc(x)
@@ -196,6 +201,13 @@ class AlwaysDivided(broken.Encoder):
     @torch.jit.export
     def encode(self, x: Tensor, scale: float) -> Tensor:
         return torch.tanh(self.down(x)) / scale
+
+
+class DividedAboveTwo(broken.Encoder):
+    @torch.jit.export
+    def encode(self, x: Tensor, scale: float) -> Tensor:
+        code = torch.tanh(self.down(x))
+        return code / scale if scale > 2 else code
 
 
 class Uncalled(nn.Module):

@@ -142,11 +142,13 @@ def case(name: str, seed: int = 0) -> Case:
     def rows(count: int) -> Tensor:
         return torch.randn(count, 4, generator=generator)
 
-    eager, example = _MAKERS[name](draw, rows)
+    return case_of(name, *_MAKERS[name](draw, rows), f"traced {name} {seed}")
+
+
+def case_of(name: str, eager: nn.Module, example: tuple[Tensor, ...], seed: str) -> Case:
+    """The case of a model. seed: of Python's generator while it is traced."""
     with quiet(), generators_kept():
-        random.seed(
-            f"traced {name} {seed}"
-        )  # not where the caller's generator stands: the model would draw the same
+        random.seed(seed)  # not where the caller's generator stands: the model would draw the same
         recorded = copy.deepcopy(eager).train(name == "training")
         traced = torch.jit.trace(recorded, example, check_trace=False).eval()
     return Case(name, eager.eval(), traced, example)

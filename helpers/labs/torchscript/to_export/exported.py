@@ -92,7 +92,10 @@ class Program:
         moved[2][:2] = moved[2][:2].flip(0)  # its first row has the sign of its sum, that of moved[1] has not
         x = torch.ones(3, WIDTH)
         x[1] = -2  # 1, -2 and 1 again: the sum is exactly 0
-        return [*moved, x]
+        near = [x.clone(), x.clone()]  # and between 0 and 1, and -1 and 0
+        near[0][0, 0] += 0.25
+        near[1][0, 0] -= 0.25
+        return [*moved, x, *near]
 
 
 _programs: dict[

@@ -25,6 +25,7 @@ from helpers.labs.torchscript.to_export.exercise import (
     to_export,
 )
 from helpers.labs.torchscript.to_export.other_choices import (
+    AboveOne,
     AtZero,
     ByFirstRow,
     ByItem,
@@ -249,6 +250,14 @@ def branches_of_different_shapes():
 def branch_at_zero():
     """Where the sum of x is exactly 0, and only there, the other branch is taken. The module asks `> 0`, and not `>= 0`."""
     return but(Branching, repair=AtZero)
+
+
+@built.mistake(breaks=SAME)
+def branch_above_zero():
+    """Where the sum of x is a little above 0, and only there, the other branch is taken. Perhaps a number other than 0 is
+    asked about: the module asks `> 0`.
+    """
+    return but(Branching, repair=AboveOne)
 
 
 @built.mistake(breaks=SAME)

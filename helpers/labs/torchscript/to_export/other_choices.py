@@ -60,6 +60,11 @@ class AtZero(Choice):
         return torch.cond(x.sum() >= 0, self.up, self.lower, (x,))
 
 
+class AboveOne(Choice):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cond(x.sum() > 1, self.up, self.lower, (x,))
+
+
 class ByFirstRow(Choice):
     def forward(self, x: Tensor) -> Tensor:
         return torch.cond(x[0].sum() > 0, self.up, self.lower, (x,))

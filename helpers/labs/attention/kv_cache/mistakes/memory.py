@@ -8,15 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.labs.attention.kv_cache.exercise import ATTENDS, VIEWS, kv_cache
+from helpers.labs.attention.kv_cache.exercise import ATTENDS, ONLY_NEW, VIEWS, kv_cache
 from helpers.labs.attention.kv_cache.right import ByHand, Steps
 
 NO_ROOM = "If there is no room for all of k and v, ValueError is raised, and the cache stays as it was."
 LENGTH = "`len(cache)` is the number of positions that it holds, 0 at first."
-ONLY_NEW = (
-    "A call copies only what is new: where few positions are new, it makes no tensor as large as the keys that are "
-    "there already."
-)
 NO_GRAD = "Nothing in the cache requires grad, and the arguments stay as they were."
 ONCE = "in memory that is taken once"
 
@@ -395,6 +391,83 @@ class ScalesTheKeys(ByHand):
 
     def scores(self, q: Tensor) -> Tensor:
         return q @ (self.keys / q.shape[-1] ** 0.5).transpose(-2, -1)
+
+
+@kv_cache.mistake(breaks=ONLY_NEW)
+class SquareThenCut(Steps):
+    """A call makes a square of all positions, though few are new. Perhaps a mask with a row for each position that is there, of which the
+    last rows are taken: `torch.ones(new, past + new).tril(past)` has these rows alone.
+    """
+
+    def allowed(self, new: int, past: int) -> Tensor:
+        total = past + new
+        return torch.ones(total, total, dtype=torch.bool).tril()[-new:]
+
+
+@kv_cache.variant(SquareThenCut)
+class _(Steps):
+    """With a row for each place of the room."""
+
+    def allowed(self, new: int, past: int) -> Tensor:
+        room = self.k_memory.shape[2]
+        return torch.ones(room, room).tril().bool()[past : past + new, : past + new]
+
+
+@kv_cache.variant(SquareThenCut)
+class _(ByHand):
+    """By a comparison; single positions have none."""
+
+    def allowed(self, new: int, past: int) -> Tensor | None:
+        places = torch.arange(past + new)
+        return (places <= places[:, None])[past:] if new > 1 else None
+
+
+@kv_cache.mistake(breaks=ONLY_NEW)
+class WidensInEachCall(ByHand):
+    """With bfloat16 a call makes a wide copy of all keys that are there. Perhaps by `to` or `float()`: where they are float32, that copies
+    nothing.
+    """
+
+    def look(self, q: Tensor, past: int) -> Tensor:
+        wide = torch.promote_types(q.dtype, torch.float32)
+        scores = q.to(wide) @ self.keys.to(wide).transpose(-2, -1) / q.shape[-1] ** 0.5
+        weights = self.weights(scores, self.allowed(q.shape[2], past))
+        return (weights @ self.values.to(wide)).to(q.dtype)
+
+
+@kv_cache.variant(WidensInEachCall)
+class _(Steps):
+    def look(self, q: Tensor, past: int) -> Tensor:
+        allowed = self.allowed(q.shape[2], past)
+        kept = (q, self.keys, self.values)
+        wide = (each.float() if each.dtype == torch.bfloat16 else each for each in kept)
+        return F.scaled_dot_product_attention(*wide, attn_mask=allowed).to(q.dtype)
+
+
+@kv_cache.mistake(breaks=VIEWS)
+class KeptWide(Steps):
+    """With bfloat16 keys and values are copies, and no views of the memory. Perhaps all is kept as float32, and converted where it is read:
+    that is twice the memory, and a copy each time.
+    """
+
+    def __init__(
+        self, batch: int, heads: int, length: int, width: int, dtype: torch.dtype = torch.float32
+    ) -> None:
+        super().__init__(batch, heads, length, width, torch.promote_types(dtype, torch.float32))
+        self.dtype = dtype
+
+    @property
+    def keys(self) -> Tensor:
+        return super().keys.to(self.dtype)
+
+    @property
+    def values(self) -> Tensor:
+        return super().values.to(self.dtype)
+
+    def look(self, q: Tensor, past: int) -> Tensor:
+        keys, values = self.k_memory[:, :, : self.count], self.v_memory[:, :, : self.count]
+        allowed = self.allowed(q.shape[2], past)
+        return F.scaled_dot_product_attention(q.to(keys.dtype), keys, values, attn_mask=allowed).to(q.dtype)
 
 
 @kv_cache.mistake(breaks=NO_GRAD)

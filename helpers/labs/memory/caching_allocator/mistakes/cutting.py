@@ -217,6 +217,23 @@ class OverTheBorder(Steps):
                     return
 
 
+@caching_allocator.variant(OverTheBorder)
+class _(Steps):
+    """Blocks are found by their addresses alone: a block of the next segment goes over to this one, and the segments stay two."""
+
+    def merge(self, segment: Segment, block: Block) -> None:
+        super().merge(segment, block)
+        for one in self.segments:
+            for other in self.segments:
+                if one is other or not (one["blocks"] and other["blocks"]):
+                    continue
+                last, first = one["blocks"][-1], other["blocks"][0]
+                touch = last["address"] + last["size"] == first["address"]
+                if touch and last["state"] == first["state"] == "inactive":
+                    last["size"] += other["blocks"].pop(0)["size"]
+                    return
+
+
 @caching_allocator.mistake(breaks=MERGES)
 class KeepsTheOldPiece(Steps):
     """After a merge, an idle block was handed out that is a part of a larger one now. Perhaps it stands in a second list still, in which

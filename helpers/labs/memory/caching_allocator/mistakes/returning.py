@@ -256,6 +256,16 @@ class _(Steps):
         return bool(block["address"]) and super().is_large_enough(block, nbytes, size)
 
 
+@caching_allocator.variant(ZeroIsNothing)
+class _(Steps):
+    """The block was found, and its address taken for none: the device is asked."""
+
+    def chosen(self, fitting: list[Found], size: int) -> Found:
+        segment, block = super().chosen(fitting, size)
+        small = segment["segment_type"] == "small"
+        return (segment, block) if block["address"] else self.new(size, small, segment["stream"])
+
+
 @caching_allocator.mistake(breaks=TAKES_BACK)
 class OldStream(Steps):
     """A segment at an address that the device gave out a second time has the kind or the stream of the first. Perhaps these are remembered

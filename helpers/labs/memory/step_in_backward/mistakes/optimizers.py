@@ -214,6 +214,22 @@ class OnceOnly(Right):
         return list(handles.values())
 
 
+@bank.mistake(breaks=STEP)
+class OnceEach(Right):
+    """The first backward made the steps, and the second updated nothing, though its gradients are gone. Perhaps
+    a set of what was updated is never cleared. "From now on" is for every backward.
+    """
+
+    def __init__(self, model: nn.Module, make: Any) -> None:
+        super().__init__(model, make)
+        self.done: set[Tensor] = set()
+
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        if parameter not in self.done:
+            optimizer.step()
+            self.done.add(parameter)
+
+
 # Frozen, not reached, there before.
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import Variable
+from torch.autograd.graph import register_multi_grad_hook
 
 from helpers.labs.memory.step_in_backward.exercise import (
     AT_ONCE,
@@ -110,6 +112,27 @@ class OneBackwardLate(Right):
 
 
 @bank.mistake(breaks=STEP)
+class OneHookForAll(Right):
+    """The weights are right, and a gradient is left, of the parameter that comes last in the backward. Perhaps
+    one hook waits for all gradients (`register_multi_grad_hook`): it runs before the last is added to `.grad`,
+    and when all of them are alive.
+    """
+
+    def __call__(self) -> Any:
+        parameters = list(self.parameters())
+        optimizers = [self.make([each]) for each in parameters]
+
+        def complete(gradients: Sequence[Tensor | None]) -> None:
+            for each, optimizer, gradient in zip(parameters, optimizers, gradients, strict=True):
+                if gradient is not None:
+                    each.grad = gradient.clone()
+                    optimizer.step()
+                each.grad = None
+
+        return [register_multi_grad_hook(parameters, complete)]
+
+
+@bank.mistake(breaks=STEP)
 class HookOfTheModule(Right):
     """Some parameters were updated, and the first layer's were not: their gradients are left. Perhaps the hook is one
     of modules (`register_full_backward_hook`), which may run before the gradients of the parameters are there.
@@ -144,17 +167,20 @@ class NoList(Right):
 
 @bank.mistake(breaks=STEP)
 class TopLevelOnly(Right):
-    """No parameter was updated, and all gradients are left: no hook ran. Perhaps only the parameters that the
-    model itself holds were asked for (`recurse=False`), or the hooks sit on something that nobody keeps.
+    """No parameter was updated, all gradients are left, and the list of handles is empty: no hook was set.
+    Perhaps only the parameters that the model itself holds were asked for (`recurse=False`).
     """
 
     def parameters(self) -> Iterable[nn.Parameter]:
         return [each for each in self.model.parameters(recurse=False) if each.requires_grad]
 
 
-@bank.variant(TopLevelOnly)
-class _(Right):
-    """Node and hook hold each other, and nobody else does: the next garbage collection takes both."""
+@bank.mistake(breaks=STEP)
+class HooksAreCollected(Right):
+    """Handles were returned, no parameter was updated, and all gradients are left: no hook ran. Perhaps the
+    hooks sit on something that nobody keeps, such as a node of the graph. It works until the garbage collector
+    runs, which takes node and hook away, and the check lets it run before the first backward.
+    """
 
     def register(self, parameter: nn.Parameter, hook: Callable[[Tensor], None]) -> Any:
         node = torch.autograd.graph.get_gradient_edge(parameter).node
@@ -176,6 +202,51 @@ class GradientsAreClipped(Right):
 class _(Right):
     def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
         parameter.grad /= 6
+        optimizer.step()
+
+
+@bank.mistake(breaks=SAME)
+class SkipsNotFinite(Right):
+    """A gradient had an entry that is inf or nan, and its parameter stayed as it was: no step was made with it. A
+    `GradScaler` does that; the plain step uses each gradient as it came.
+    """
+
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        if parameter.grad.isfinite().all():
+            optimizer.step()
+
+
+@bank.variant(SkipsNotFinite)
+class _(Right):
+    """The norm is inf or nan as soon as an entry is."""
+
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        if not parameter.grad.norm().isnan():
+            optimizer.step()
+
+
+@bank.mistake(breaks=SAME)
+class RepairsNotFinite(Right):
+    """A gradient had an entry that is inf or nan, and its parameter moved and is finite even so. Perhaps the gradient
+    was repaired (`nan_to_num`) or clamped: the plain step uses each gradient as it came.
+    """
+
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        parameter.grad.nan_to_num_(0, 0, 0)
+        optimizer.step()
+
+
+@bank.variant(RepairsNotFinite)
+class _(Right):
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        parameter.grad.nan_to_num_(nan=0, posinf=math.inf)
+        optimizer.step()
+
+
+@bank.variant(RepairsNotFinite)
+class _(Right):
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        parameter.grad.clamp_(-1e6, 1e6)
         optimizer.step()
 
 
