@@ -24,7 +24,7 @@ _numbers = itertools.count()
 def answers(notebook: Path, exercises: dict[str, Exercise]) -> dict[str, Any]:
     """Exercise id -> the solution's answer (a tuple where the exercise has several names).
 
-    Imports, functions, classes and upper-case constants of the notebook are executed, and what a cell tells its own
+    Imports, functions, classes, constants and types with a capital letter are executed, and what a cell tells its own
     functions (`square.register_autograd(...)`), nothing else.
     """
     with defined(notebook) as module:
@@ -113,6 +113,7 @@ def _is_told_to(node: ast.stmt, own: set[str]) -> bool:
 
 
 def _is_constant(node: ast.stmt) -> bool:
+    """Whether a statement sets names that begin with a capital letter: constants (`PARTS`), and types (`Way = Callable[...]`)."""
     if not isinstance(node, ast.Assign):
         return False
-    return all(isinstance(target, ast.Name) and target.id.isupper() for target in node.targets)
+    return all(isinstance(target, ast.Name) and target.id[0].isupper() for target in node.targets)
