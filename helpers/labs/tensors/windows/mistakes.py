@@ -461,6 +461,13 @@ def step_of_zero_only(x: Tensor, size: Pair, step: Pair) -> None:
 
 
 @check.mistake(breaks=ERROR)
+def zeros_only(x: Tensor, size: Pair, step: Pair) -> None:
+    """A 0 raises ValueError, in `size` and in `step`, and negative numbers do not."""
+    if 0 in (*size, *step) or size[0] > x.shape[-2] or size[1] > x.shape[-1]:
+        raise ValueError("does not fit")
+
+
+@check.mistake(breaks=ERROR)
 def exact_fit_refused(x: Tensor, size: Pair, step: Pair) -> None:
     """A window as high or as wide as x was refused. It fits, once."""
     if not (1 <= size[0] < x.shape[-2] and 1 <= size[1] < x.shape[-1]) or min(step) < 1:
