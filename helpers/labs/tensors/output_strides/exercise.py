@@ -4,9 +4,23 @@ memory.
 
 from __future__ import annotations
 
+from torch._prims_common import (
+    compute_elementwise_output_logical_to_physical_perm,
+    compute_elementwise_output_strides,
+)
+
+from helpers.check.calls import calls_to
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.tensors.output_strides.inputs import Answer, Layout, dense, in_words, require, some
+from helpers.labs.tensors.output_strides.inputs import (
+    Answer,
+    Layout,
+    attempted,
+    dense,
+    in_words,
+    require,
+    some,
+)
 from helpers.labs.tensors.shared.memory import made
 
 output_strides = Exercise(
@@ -21,9 +35,9 @@ output_strides = Exercise(
         "the outermost? And "
         "which strides has a result without gaps in this order? The second is a running product.",
         "For the first, look at two dimensions only, and write down who decides: go through the tensors, "
-        "pass over those with a "
-        "stride of 0 or with two equal ones, and take the first that is left. With none left the shape "
-        "decides.",
+        "pass over those in which one of "
+        "the two strides is 0, or both are equal, and take the first that is left. With none left the "
+        "shape decides.",
         "Strides after broadcasting: `t.expand(shape).stride()`, with `torch.broadcast_shapes` for the "
         "shape. `expand` makes no "
         "memory. A function that compares two dimensions becomes a key of `sorted` by "
@@ -42,14 +56,15 @@ FOLLOW = (
     "outermost."
 )
 FIRST = (
-    "For two dimensions the first tensor decides in which both strides, after broadcasting, are other "
-    "than 0, and "
-    "not equal: where its stride is larger, that is the outer of the two."
+    "Take two dimensions, and go through the tensors in their order. The first in which both strides, "
+    "after broadcasting, are other than 0 and differ decides: the dimension with the larger stride is "
+    "the outer one."
 )
 NONE = "If no tensor decides, the one that comes first in the shape is the outer of the two."
 ONE = "For a dimension of size 1 any stride is right."
 TUPLE = "Returns a tuple of ints."
-MEMORY = "No memory is made."
+MEMORY = "No memory is made, and no tensor on the meta device."
+OWN = "torch's own rule, `compute_elementwise_output_...` in `torch._prims_common`, is not called."
 WHOLE = "The strides of the result of an elementwise operation, such as `torch.add(*tensors)`."
 
 SAME = "There is one tensor, and the order of its dimensions stays."
@@ -60,7 +75,7 @@ NO_STRIDE = (
     "next one is asked."
 )
 SHAPE_ORDER = "No tensor decides here, so the order is that of the shape."
-EQUAL = "Equal strides decide nothing: the next tensor is asked."
+EQUAL = "The two strides are equal, of equal sizes, and decide nothing: the next tensor is asked."
 ALIGNED = "Shapes are aligned at their end: a tensor of two dimensions has the last two."
 PAIRS = (
     "Each pair of dimensions is decided by itself: for one it may be the first tensor, for the next the "
@@ -175,14 +190,15 @@ def nobody(answer: Answer, trial: Trial) -> None:
     )
 
 
-@output_strides.property("equal strides decide nothing either", asks=(FIRST, NONE))
+@output_strides.property("equal strides of equal sizes decide nothing either", asks=(FIRST, NONE))
 def equal(answer: Answer, trial: Trial) -> None:
     require(
         answer,
         trial,
         (
-            ((Layout((4, 3), (1, 1)),), SHAPE_ORDER),
-            ((Layout((4, 3), (1, 1)), dense(4, 3)), EQUAL),
+            ((Layout((3, 3), (1, 1)),), SHAPE_ORDER),
+            ((Layout((3, 3), (1, 1)), dense(3, 3)), EQUAL),
+            ((Layout((2, 4, 4), (8, 2, 2)),), SHAPE_ORDER),
             ((Layout((3, 3), (1, 1)), dense(3, 3, order=(1, 0))), EQUAL),
             ((Layout((3, 3, 2), (2, 2, 1)), dense(3, 3, 2, order=(1, 0, 2))), EQUAL),
         ),
@@ -253,4 +269,29 @@ def no_memory(answer: Answer, trial: Trial) -> None:
             expected="the rule, on numbers",
             got="tensors on the meta device",
             observed=("meta", names),
+        )
+
+
+@output_strides.property("torch's own rule is not called", asks=OWN)
+def own_work(answer: Answer, trial: Trial) -> None:
+    called = []
+    for layouts in (
+        (dense(3, 4, order=(1, 0)),),
+        (dense(4), dense(3, 4, order=(1, 0))),
+        (dense(2, 8, 4, 5, order=(0, 2, 3, 1)), dense(8, 1, 1)),
+        (dense(3, 4, order=(1, 0)), dense(2, 3, 4), columns_of(2, 3, 4)),
+    ):
+        with calls_to(
+            compute_elementwise_output_logical_to_physical_perm, compute_elementwise_output_strides
+        ) as seen:
+            attempted(answer, trial, layouts)
+        called += [(layouts, name) for name in seen]
+    if called:
+        layouts, name = called[0]
+        trial.given(in_words(layouts))
+        trial.fail(
+            f"The answer calls torch's own `{name}`, which is the rule that this exercise builds.",
+            expected="the rule, on numbers",
+            got=name,
+            observed=("calls", sorted({name for _, name in called})),
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 from numbers import Integral
 from typing import Any
 
@@ -66,7 +66,7 @@ def require(answer: Answer, trial: Trial, cases: Sequence[tuple[Sequence[Layout]
 
     cases: layouts, each with the rule that they are about, as a sentence.
     """
-    outcomes = [(layouts, why, _outcome(answer, trial, layouts)) for layouts, why in cases]
+    outcomes = [(layouts, why, attempted(answer, trial, layouts)) for layouts, why in cases]
     wrong = [(layouts, why, got) for layouts, why, got in outcomes if not _is_right(layouts, got)]
     if not wrong:
         return
@@ -108,7 +108,7 @@ def require(answer: Answer, trial: Trial, cases: Sequence[tuple[Sequence[Layout]
     )
 
 
-def _outcome(answer: Answer, trial: Trial, layouts: Sequence[Layout]) -> Any:
+def attempted(answer: Answer, trial: Trial, layouts: Sequence[Layout]) -> Any:
     """What came back, or the error of torch or Python that says that shapes do not fit."""
     tensors = [each.made() for each in layouts]
     trial.given(in_words(layouts))
@@ -158,6 +158,14 @@ def in_a_circle(layouts: Sequence[Layout]) -> bool:
     )
 
 
+def alike(each: Layout) -> bool:
+    """Whether two dimensions of different sizes, both larger than 1, have equal strides other than
+    0: torch looks at the sizes then, and the docstring leaves it out.
+    """
+    dims = [(n, step) for n, step in zip(each.size, each.stride, strict=True) if n > 1 and step]
+    return any(a[1] == b[1] and a[0] != b[0] for a, b in combinations(dims, 2))
+
+
 def some(trial: Trial, count: int) -> list[list[Layout]]:
     """One to three tensors each, drawn at random, with the simplest first; only such of which the
     rules say what torch does.
@@ -166,9 +174,9 @@ def some(trial: Trial, count: int) -> list[list[Layout]]:
     while len(found) < count:
         size = [trial.random.choice((1, 2, 3, 4, 5)) for _ in range(trial.random.randint(1, 4))]
         layouts = [_one(trial, size) for _ in range(trial.random.choice((1, 2, 2, 3)))]
-        if in_a_circle(layouts):
+        if in_a_circle(layouts) or any(map(alike, layouts)):
             continue
-        # torch asks the sizes, too, where strides are equal, and lets dimensions of size 1 take part.
+        # torch asks the sizes of equal strides also where one of them is 1.
         out, strides = by_torch(layouts)
         if agrees(out, output_strides(*(each.made() for each in layouts)), strides):
             found.append(layouts)

@@ -7,6 +7,10 @@ from math import prod
 
 import torch
 from torch import Tensor
+from torch._prims_common import (
+    compute_elementwise_output_logical_to_physical_perm,
+    compute_elementwise_output_strides,
+)
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from helpers.labs.tensors.output_strides.exercise import (
@@ -16,6 +20,7 @@ from helpers.labs.tensors.output_strides.exercise import (
     MEMORY,
     NONE,
     ONE,
+    OWN,
     SHAPE,
     TUPLE,
     output_strides,
@@ -61,6 +66,22 @@ def as_a_list(*tensors: Tensor) -> object:
 def in_bytes(*tensors: Tensor) -> Ints:
     """The strides are counted in bytes. torch counts elements; NumPy counts bytes."""
     return tuple(step * tensors[0].element_size() for step in answer()(*tensors))
+
+
+@whole.mistake(breaks=TUPLE)
+def number_refused(*tensors: Tensor) -> Ints:
+    """IndexError came for a tensor without dimensions. Its result has no dimensions either, and so
+    the empty tuple as its strides.
+    """
+    size, strides = broadcast(tensors)
+    dims = [d for d, n in enumerate(size)]
+    rank = {d: sum(ordered(strides, d, e) < 0 for e in dims) for d in dims}
+    inner_first = sorted(dims, key=lambda d: -rank[d])
+    found = [0] * len(size)
+    found[inner_first[0]] = 1
+    for inner, outer in zip(inner_first, inner_first[1:], strict=False):
+        found[outer] = found[inner] * size[inner]
+    return tuple(found)
 
 
 @pack.mistake(breaks=FOLLOW)
@@ -210,6 +231,58 @@ def first_of_the_full_shape(*tensors: Tensor) -> Ints:
 
 
 @whole.mistake(breaks=FIRST)
+def broadcast_left_out(*tensors: Tensor) -> Ints:
+    """A tensor that is broadcast was not asked at all. It says nothing about the dimensions in
+    which its stride is 0, and decides on the others as any tensor does.
+    """
+    size, strides = broadcast(tensors)
+    return answer(spread=lambda _: (size, [each for each in strides if 0 not in each]))(*tensors)
+
+
+@whole.variant(broadcast_left_out)
+def _(*tensors: Tensor) -> Ints:
+    size, strides = broadcast(tensors)
+    full = [each for t, each in zip(tensors, strides, strict=True) if t.shape == torch.Size(size)]
+    return answer(spread=lambda _: (size, full))(*tensors)
+
+
+@whole.mistake(breaks=FIRST)
+def one_stride_each(*tensors: Tensor) -> Ints:
+    """Strides of different tensors were compared. Perhaps each dimension has got one stride, of
+    the first tensor that has one there, and the dimensions were sorted by these: it is within one
+    tensor that two strides say what is outside.
+    """
+    size, strides = broadcast(tensors)
+    return by_key(size, lambda d: next((each[d] for each in strides if each[d]), 0))
+
+
+@whole.mistake(breaks=FIRST)
+def first_made_dense(*tensors: Tensor) -> Ints:
+    """The first tensor decided on a dimension in which its stride is 0. Perhaps its result was
+    found alone, and then that of it and the next: a result has strides of its own, where the
+    tensor had 0.
+    """
+    held = answer()(tensors[0])
+    size: Ints = tuple(tensors[0].shape)
+    for t in tensors[1:]:
+        first = _as(t, size, held)
+        size, held = broadcast((first, t))[0], answer()(first, t)
+    return held
+
+
+@whole.variant(first_made_dense)
+def _(*tensors: Tensor) -> Ints:
+    return reduce(torch.add, tensors[1:], tensors[0] + 0).stride()
+
+
+@whole.variant(first_made_dense)
+def _(*tensors: Tensor) -> Ints:
+    size, _ = broadcast(tensors)
+    first = tensors[0].expand(size)
+    return answer()(_as(first, tuple(size), answer()(first)), *tensors[1:])
+
+
+@whole.mistake(breaks=FIRST)
 def two_tensors_only(*tensors: Tensor) -> Ints:
     """The third tensor was not asked."""
     size, strides = broadcast(tensors)
@@ -259,8 +332,8 @@ def zero_ends_the_search(strides: Strides, a: int, b: int) -> int:
 
 @order.mistake(breaks=FIRST)
 def equal_ends_the_search(strides: Strides, a: int, b: int) -> int:
-    """With equal strides in one tensor the order of the shape was taken at once. The other tensors
-    are asked before.
+    """With equal strides of equal sizes in one tensor the order of the shape was taken at once. The
+    other tensors are asked before.
     """
     for each in strides:
         if each[a] and each[b]:
@@ -459,3 +532,21 @@ def computed_without_memory(*tensors: Tensor) -> Ints:
 def _(*tensors: Tensor) -> Ints:
     with FakeTensorMode() as mode:
         return sum_of([mode.from_tensor(t) for t in tensors]).stride()
+
+
+@whole.mistake(breaks=OWN)
+def torchs_own_rule(*tensors: Tensor) -> Ints:
+    """torch's own rule was called, from `torch._prims_common`. It is right, and it is what this
+    exercise builds.
+    """
+    size, _ = broadcast(tensors)
+    outer_first, _ = compute_elementwise_output_logical_to_physical_perm(*[t.expand(size) for t in tensors])
+    return packed(size, outer_first[::-1])
+
+
+@whole.variant(torchs_own_rule)
+def _(*tensors: Tensor) -> Ints:
+    size, _ = broadcast(tensors)
+    if len(tensors) == 1:
+        return answer()(*tensors)
+    return compute_elementwise_output_strides(*[t.expand(size) for t in tensors])

@@ -27,11 +27,11 @@ reshape = Exercise(
     "11.reshape",
     "View or copy",
     objective="Copy if there is no other way, and only then.",
-    minutes=15,
-    difficulty="medium",
+    minutes=10,
+    difficulty="easy",
     hints=[
         "First find out whether there is a view of this shape. You have written the rule for that: "
-        "`view_strides`.",
+        "`view_strides`. The error of `view` says it, too.",
         "Where there is none, the elements must first lie in the order of their indices. Which method "
         "gives such a copy of "
         "any layout? After it, every shape with as many elements is a view.",

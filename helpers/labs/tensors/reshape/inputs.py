@@ -140,7 +140,7 @@ def require_values(
                 error = raised
         if error is not None:
             copied = [each.operation for each in memories if not each.meta]
-            wrong.append((case, got, want, error, ("RuntimeError", copied)))
+            wrong.append((case, got, want, error, (type(error).__name__, copied)))
         elif difference(got, want, rtol=0, atol=0):
             wrong.append((case, got, want, error, _plain(got)))
     if not wrong:

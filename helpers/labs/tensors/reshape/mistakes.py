@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -58,10 +59,10 @@ def minus_one_as_a_size(t: Tensor, shape: Shape) -> Tensor:
     return answer()(t, shape)
 
 
-@whole.mistake(breaks=VALUES)
+@whole.mistake(breaks=ERROR)
 def minus_one_divides_by_zero(t: Tensor, shape: Shape) -> Tensor:
-    """A shape with a 0 and a -1 in it, or a tensor without elements, gave ZeroDivisionError.
-    Perhaps the -1 is found by dividing by the other sizes, and one of them is 0.
+    """A shape with a 0 and a -1 in it gave ZeroDivisionError. Perhaps the -1 is found by dividing
+    by the other sizes, and one of them is 0.
     """
     if -1 in shape:
         rest = prod(n for n in shape if n != -1)
@@ -71,12 +72,36 @@ def minus_one_divides_by_zero(t: Tensor, shape: Shape) -> Tensor:
     return answer()(t, shape)
 
 
+@whole.variant(minus_one_divides_by_zero)
+def _(t: Tensor, shape: Shape) -> Tensor:
+    if -1 in shape:
+        found = t.numel() // -prod(shape)
+        shape = tuple(found if n == -1 else n for n in shape)
+    return answer()(t, shape)
+
+
 @whole.mistake(breaks=VALUES)
 def empty_refused(t: Tensor, shape: Shape) -> Tensor:
     """A tensor without elements was refused. It has shapes as any other: all those with a 0."""
     if not t.numel():
         raise RuntimeError("nothing to reshape")
     return answer()(t, shape)
+
+
+@whole.mistake(breaks=VALUES)
+def empty_made_of_the_shape(t: Tensor, shape: Shape) -> Tensor:
+    """A -1 was refused where t has no elements. Perhaps a new tensor is made of the shape as it
+    stands: what -1 stands for is to be found here, too, and there is a view.
+    """
+    return t.new_empty(shape) if t.numel() == 0 else answer()(t, shape)
+
+
+@whole.mistake(breaks=VIEW)
+def empty_made_anew(t: Tensor, shape: Shape) -> Tensor:
+    """A tensor without elements has got a new tensor as its result. There is a view, as of every
+    contiguous one.
+    """
+    return t.new_empty(inferred(t, shape)) if t.numel() == 0 else answer()(t, shape)
 
 
 @whole.mistake(breaks=VALUES)
@@ -114,6 +139,16 @@ def from_the_start_of_the_storage(t: Tensor, shape: Shape) -> Tensor:
     return t.as_strided(shape, t.detach().view(shape).stride(), 0)
 
 
+@copy.variant(in_the_order_of_memory)
+def _(t: Tensor, shape: Shape) -> Tensor:
+    expected = 1
+    for step, n in sorted((step, n) for step, n in zip(t.stride(), t.shape, strict=True) if n > 1):
+        if step != expected:
+            return copied(t, shape)
+        expected *= n
+    return t.as_strided((t.numel(),), (1,)).view(shape)
+
+
 @copy.mistake(breaks=VALUES)
 def permuted_instead(t: Tensor, shape: Shape) -> Tensor:
     """Where there is no view, the dimensions were turned round before the copy. The shape is
@@ -130,6 +165,24 @@ def storage_copied_whole(t: Tensor, shape: Shape) -> Tensor:
     flat = torch.empty(0, dtype=t.dtype).set_(t.detach().untyped_storage().clone())
     shape = inferred(t, shape)
     return flat.as_strided(shape, torch.empty(shape, device="meta").stride())
+
+
+@copy.mistake(breaks=VALUES)
+def through_numpy(t: Tensor, shape: Shape) -> Tensor:
+    """A copy of bfloat16 raised TypeError: NumPy has no such dtype. Perhaps the copy is made by
+    NumPy; its arrays have no gradients either.
+    """
+    return torch.from_numpy(np.ascontiguousarray(t.detach().numpy())).view(shape)
+
+
+@copy.variant(through_numpy)
+def _(t: Tensor, shape: Shape) -> Tensor:
+    return torch.from_numpy(t.detach().numpy().reshape(shape))
+
+
+@copy.variant(through_numpy)
+def _(t: Tensor, shape: Shape) -> Tensor:
+    return torch.from_numpy(t.detach().numpy().copy(order="C")).view(shape)
 
 
 @copy.mistake(breaks=VALUES)
@@ -240,8 +293,8 @@ def a_part_of_a_larger_memory(t: Tensor, shape: Shape) -> Tensor:
 
 @copy.mistake(breaks=EXACT)
 def copied_twice(t: Tensor, shape: Shape) -> Tensor:
-    """Two copies were made one after the other, and the first is thrown away. `clone()` before
-    `contiguous()` is one too many.
+    """Two copies were made, and one of them is thrown away. Perhaps both `clone()` and
+    `contiguous()` are called: one of them is enough, and `clone()` asks for a memory format then.
     """
     return t.clone().clone(memory_format=torch.contiguous_format).view(shape)
 
@@ -298,6 +351,14 @@ def wrong_count_cut(t: Tensor, shape: Shape) -> Tensor:
         return answer()(t, shape)
     steps = torch.empty(shape, device="meta").stride()
     return t.contiguous().as_strided(shape, steps)
+
+
+@whole.mistake(breaks=ERROR)
+def any_number_of_elements_for_no_dimensions(t: Tensor, shape: Shape) -> Tensor:
+    """The shape () raised nothing for more than one element. Perhaps `squeeze()` is called for it:
+    that takes out the dimensions of size 1, and leaves the others.
+    """
+    return t.squeeze() if shape == () else answer()(t, shape)
 
 
 @whole.mistake(breaks=ERROR)

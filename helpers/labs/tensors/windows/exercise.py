@@ -14,6 +14,7 @@ from helpers.labs.tensors.windows.inputs import (
     by_hand,
     called,
     numbers,
+    refused,
     require,
     require_shape,
     views,
@@ -54,13 +55,13 @@ ERROR = (
 )
 WHOLE = "All windows of the last two dimensions, as a view."
 SIZE = "size: (h, w), of a window."
-STEP = "step: how far a window is from the one above it, and from the one to its left."
+STEP = "step: (down, right): how many rows, and columns, from a window to the next."
 ANY = "x: shape (..., H, W), of any dtype; perhaps a view: sliced, transposed, expanded."
 
 
 @windows.property("as many windows as fit, each of the size that is asked", asks=(SHAPE, SIZE, FIT))
 def shape(answer: Answer, trial: Trial) -> None:
-    for of_x, size, step in (
+    cases: tuple[tuple[tuple[int, ...], Pair, Pair], ...] = (
         ((7, 10), (2, 3), (1, 1)),
         ((7, 10), (2, 3), (2, 3)),  # one row and one column are left over
         ((8, 9), (3, 2), (1, 4)),
@@ -70,7 +71,9 @@ def shape(answer: Answer, trial: Trial) -> None:
         ((1, 4, 6), (2, 2), (9, 9)),
         ((0, 4, 6), (2, 5), (1, 1)),
         ((2, 1, 3, 1, 4, 5), (2, 2), (2, 2)),
-    ):
+    )
+    refused(answer, trial, cases)
+    for of_x, size, step in cases:
         x = numbers(of_x)
         require_shape(trial, called(trial, answer, x, size, step), x, size, step)
 
@@ -223,6 +226,18 @@ NO_WINDOWS: tuple[tuple[tuple[int, ...], Pair, Pair, str], ...] = (
     ((4, 6), (2, 2), (1, -1), "for a second step of -1"),
     ((4, 6), (4, 2), (0, 1), "for a first step of 0, also where one window fits"),
     ((4, 6), (2, 6), (1, -2), "for a second step of -2, also where one window fits"),
+    # Two numbers below 1, whose product or sum is not.
+    ((4, 6), (-1, -1), (1, 1), "for windows of -1 rows and -1 columns"),
+    ((4, 6), (2, 2), (-1, -1), "for two steps of -1"),
+    ((4, 6), (-1, -2), (-2, -1), "for sizes and steps that are all below 1"),
+    ((4, 6), (-1, 2), (-1, 1), "for windows of -1 rows at a first step of -1"),
+    ((4, 6), (2, -1), (1, -1), "for windows of -1 columns at a second step of -1"),
+    ((4, 6), (-1, 2), (1, -1), "for windows of -1 rows at a second step of -1"),
+    ((4, 6), (2, -1), (-1, 1), "for windows of -1 columns at a first step of -1"),
+    ((4, 6), (-1, 6), (1, 1), "for windows of -1 rows, as wide as x"),
+    ((4, 6), (4, -1), (1, 1), "for windows of -1 columns, as high as x"),
+    ((4, 6), (2, 2), (-1, 9), "for a first step of -1 and a second of 9"),
+    ((4, 6), (2, 2), (9, -1), "for a first step of 9 and a second of -1"),
 )
 
 

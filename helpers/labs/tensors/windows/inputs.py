@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -71,6 +71,34 @@ def called(trial: Trial, answer: Answer, x: Tensor, size: Pair, step: Pair, abou
             expected=f"{rows} x {columns} windows",
             got=f"ValueError: {str(error)[:120]}",
             observed=("refused", text),
+        )
+
+
+def refused(answer: Answer, trial: Trial, cases: Sequence[tuple[tuple[int, ...], Pair, Pair]]) -> None:
+    """Wrong if ValueError is raised for one. All are tried before the first is told: which are
+    refused says why.
+    """
+    errors = []
+    for of_x, size, step in cases:
+        x = numbers(of_x)
+        trial.given(given(x, size, step))
+        try:
+            trial.call(lambda x=x, size=size, step=step: answer(x, size, step))
+        except NotImplementedError:
+            raise
+        except ValueError as error:
+            errors.append((x, size, step, str(error)))
+        except Exception:
+            continue  # it is told where the case's turn comes
+    if errors:
+        x, size, step, text = errors[0]
+        trial.given(given(x, size, step))
+        rows, columns = by_hand(x, size, step).shape[-4:-2]
+        trial.fail(
+            f"ValueError was raised, and such windows fit: {rows} x {columns} of them.",
+            expected=f"{rows} x {columns} windows",
+            got=f"ValueError: {text[:120]}",
+            observed=("refused", [given(*each[:3]) for each in errors]),
         )
 
 
