@@ -100,14 +100,20 @@ def counted_by_torch(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
 
 @view_strides.mistake(breaks=NUMBERS)
 def tried_with_its_size(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    """A tensor of the size of t was made, and an operation of torch ran on it, perhaps to see whether the numbers of elements fit, or
-    what -1 stands for. `math.prod` and `//` tell both.
+    """A tensor of the size of t was made by torch, perhaps to see whether the numbers of elements fit, or what -1 stands for. `math.prod`
+    and `//` tell both.
     """
     try:
         torch.empty(size, device="meta").view(new_size)
     except RuntimeError:
         return None
     return right(size, stride, new_size)
+
+
+@view_strides.variant(tried_with_its_size)
+def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    t = torch.empty(size, device="meta")
+    return right(size, stride, new_size) if -1 in new_size or t.numel() == prod(new_size) else None
 
 
 @view_strides.mistake(breaks=NOT_CALLED)
