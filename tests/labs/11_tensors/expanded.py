@@ -10,14 +10,6 @@ import torch
 Ints = tuple[int, ...]
 
 
-def by_torch(size: Ints, stride: Ints, to: Ints) -> Ints | None:
-    """A tensor without memory is expanded."""
-    try:
-        return torch.empty_strided(size, stride, device="meta").expand(to).stride()
-    except RuntimeError:
-        return None
-
-
 def from_the_last(size: Ints, stride: Ints, to: Ints) -> Ints | None:
     """Counted from the end with negative places; each new size is found first."""
     if len(to) < len(size):
@@ -59,4 +51,4 @@ def padded(size: Ints, stride: Ints, to: Ints) -> Ints | None:
     return torch.Size(step * (n == want) for n, step, want in zip(size, stride, to, strict=True))
 
 
-RIGHT: list[Any] = [by_torch, from_the_last, by_pairs, padded]
+RIGHT: list[Any] = [from_the_last, by_pairs, padded]

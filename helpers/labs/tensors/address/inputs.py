@@ -92,7 +92,7 @@ def require(
         f"{what} {_off(int(got), want, t)}",
         expected=place(want, t),
         got=found,
-        observed=("place", found, tuple(t.shape), index),
+        observed=("place", found, tuple(t.shape), index, *(["complex"] if t.is_complex() else [])),
     )
 
 

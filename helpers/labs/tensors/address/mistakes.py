@@ -70,6 +70,33 @@ def floating_dtypes_only(t: Tensor) -> int:
     return torch.finfo(t.dtype).bits // 8
 
 
+@sizes.mistake(breaks="of any dtype; perhaps a view")
+def not_of_complex_ones(t: Tensor) -> int:
+    """With float64 it is right, and with complex64 there is an error. Perhaps `torch.finfo` was asked for some dtypes, and
+    `torch.iinfo` for all others: it knows whole numbers only. `t.element_size()` knows all.
+    """
+    info = torch.finfo(t.dtype) if t.dtype.is_floating_point else torch.iinfo(t.dtype)
+    return info.bits // 8
+
+
+@sizes.variant(not_of_complex_ones)
+def _(t: Tensor) -> int:
+    try:
+        return torch.iinfo(t.dtype).bits // 8
+    except TypeError:
+        if not t.is_floating_point():
+            raise
+        return torch.finfo(t.dtype).bits // 8
+
+
+@sizes.mistake(breaks="of any dtype; perhaps a view")
+def half_of_a_complex_one(t: Tensor) -> int:
+    """With float64 it is right, and with complex64 each step is only half as long as it must be: such an element is two numbers,
+    and both count. `t.element_size()` has both in it.
+    """
+    return t.element_size() // (2 if t.is_complex() else 1)
+
+
 @sizes.mistake(breaks="perhaps a view, perhaps without dimensions")
 def memory_by_numel(t: Tensor) -> int:
     """With a whole tensor it is right, and where t is a part of a larger memory each step is too long. Perhaps the bytes of the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from helpers.check.operations import operations
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.tensors.expanded.inputs import Answer, require, some
@@ -36,6 +37,7 @@ STRIDES = (
     "the stride of t where it has not."
 )
 ANY_STRIDE = "Where the new size is 1, any stride is right."
+NUMBERS = "The numbers decide: no operation of torch runs, and no tensor is made."
 WHOLE = "The strides that `expand` gives a tensor, or None where it raises."
 
 
@@ -51,6 +53,38 @@ def one_becomes_many(answer: Answer, trial: Trial) -> None:
         ((1,), (7,), (4,)),
     ):
         require(trial, answer, layout, why)
+
+
+@expanded.property("the numbers decide: no operation of torch runs", asks=NUMBERS)
+def by_numbers(answer: Answer, trial: Trial) -> None:
+    for layout in (
+        ((1, 4), (9, 1), (3, 4)),
+        ((3, 4), (4, 1), (2, 3, 4)),
+        ((3, 1), (1, 3), (-1, 2)),
+        ((3,), (1,), (4,)),
+        ((3, 4), (4, 1), (4,)),
+        ((4,), (1,), (-1, 4)),
+        ((0, 1), (1, 1), (0, 5)),
+    ):
+        size, _, _ = layout
+        trial.given("size {}, stride {}, to {}; operations are watched".format(*layout))
+        with operations() as ran:
+            try:
+                answer(*layout)
+            except NotImplementedError:
+                raise
+            except Exception:  # what it raises, other properties judge
+                pass
+        names = list(dict.fromkeys(each.name for each in ran))
+        asked = {"expand", "expand_as", "expand_copy"} & set(names)
+        of_t = {"empty_strided", "as_strided"} & set(names) or any(size in each.shapes for each in ran)
+        trial.true(
+            not ran,
+            f"Operations of torch ran: {', '.join(names)}. The numbers in the three tuples are enough.",
+            expected="no operation, and no tensor",
+            got=", ".join(names),
+            observed=("operations", "expand" if asked else "of a tensor of t's size" if of_t else "others"),
+        )
 
 
 @expanded.property("what does not change keeps the stride of t", asks=(STRIDES, ANY_STRIDE))

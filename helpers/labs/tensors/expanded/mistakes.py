@@ -5,12 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import torch
+
 from helpers.labs.tensors.expanded.exercise import (
     ANY_SIZE,
     IN_FRONT,
     MATCHED,
     MINUS_ONE,
     NONE,
+    NUMBERS,
     STRIDES,
     WHOLE,
     expanded,
@@ -89,6 +92,47 @@ def a_list(size: Ints, stride: Ints, to: Ints) -> Any:
     """The strides came back as a list. `t.stride()` is a tuple, and so is what is asked: `tuple(...)`."""
     found = right(size, stride, to)
     return None if found is None else list(found)
+
+
+# Without torch.
+
+
+@expanded.mistake(breaks=NUMBERS)
+def asked_of_torch(size: Ints, stride: Ints, to: Ints) -> Ints | None:
+    """A tensor was made and expanded, to see what comes of it. What is asked is the rule by which `expand` itself decides, from the
+    numbers alone.
+    """
+    try:
+        return torch.empty_strided(size, stride, device="meta").expand(to).stride()
+    except RuntimeError:
+        return None
+
+
+@expanded.variant(asked_of_torch)
+def _(size: Ints, stride: Ints, to: Ints) -> Ints | None:
+    reach = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True) if n)
+    try:
+        return torch.broadcast_to(torch.zeros(max(reach, 1)).as_strided(size, stride), to).stride()
+    except RuntimeError:
+        return None
+
+
+@expanded.variant(asked_of_torch)
+def _(size: Ints, stride: Ints, to: Ints) -> Ints | None:
+    try:
+        torch.empty(size).expand(to)
+    except RuntimeError:
+        return None
+    return right(size, stride, to)
+
+
+@expanded.mistake(breaks=NUMBERS)
+def counted_by_torch(size: Ints, stride: Ints, to: Ints) -> Ints | None:
+    """Operations of torch ran, and made a tensor of a few numbers, perhaps to compare sizes. Python compares ints without one."""
+    front = max(len(to) - len(size), 0)
+    if len(to) == len(size) and not torch.tensor(to[front:]).shape:
+        return None
+    return right(size, stride, to)
 
 
 # New dimensions.

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
+
+from torch._subclasses.fake_impls import _compute_stride
+
+from helpers.check.calls import calls_to
 from helpers.check.operations import operations
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -35,6 +40,7 @@ NONE = (
 STRIDES = "Else it returns the strides of `t.view(new_size)`, a tuple of ints."
 ANY_STRIDE = "Where the new size is 1, any stride is right, and in a tensor without elements every stride is."
 NUMBERS = "The numbers decide: no operation of torch runs, and no tensor is made."
+NOT_CALLED = "Nor is `_compute_stride` called, torch's own function for this."
 ANY_LAYOUT = "perhaps a view itself: sliced, permuted, expanded."
 
 
@@ -62,7 +68,7 @@ def of_a_contiguous_one(answer: Answer, trial: Trial) -> None:
     )
 
 
-@view_strides.property("the numbers decide: no operation of torch runs", asks=NUMBERS)
+@view_strides.property("the numbers decide: no operation of torch runs", asks=(NUMBERS, NOT_CALLED))
 def by_numbers(answer: Answer, trial: Trial) -> None:
     for layout in (
         ((2, 3, 4), (12, 4, 1), (6, 4)),
@@ -74,7 +80,7 @@ def by_numbers(answer: Answer, trial: Trial) -> None:
         ((), (), (1, 1)),
     ):
         trial.given("size {}, stride {}, new_size {}; operations are watched".format(*layout))
-        with operations() as ran:
+        with operations() as ran, calls_to(_compute_stride) as called:
             try:
                 answer(*layout)
             except NotImplementedError:
@@ -82,12 +88,21 @@ def by_numbers(answer: Answer, trial: Trial) -> None:
             except Exception:  # what it raises, other properties judge
                 pass
         names = list(dict.fromkeys(each.name for each in ran))
+        asked = "empty_strided" in names or "as_strided" in names
+        of_t = any(layout[0] in each.shapes or each.made == prod(layout[0]) for each in ran)
         trial.true(
             not ran,
             f"Operations of torch ran: {', '.join(names)}. The numbers in the three tuples are enough.",
             expected="no operation, and no tensor",
             got=", ".join(names),
-            observed=("operations", "empty_strided" in names or "as_strided" in names),
+            observed=("operations", "these strides" if asked else "size of t" if of_t else "others"),
+        )
+        trial.true(
+            not called,
+            "`_compute_stride` was called, which is torch's own answer to this.",
+            expected="Python's own numbers, computed with",
+            got="a call of _compute_stride",
+            observed="_compute_stride",
         )
 
 

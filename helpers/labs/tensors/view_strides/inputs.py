@@ -55,7 +55,7 @@ def require(
             f"A result came back, and t.view({new_size}) raises. {why}",
             expected="None",
             got=got,
-            observed=("no None", plain(got), layout),
+            observed=("no None", _free(got, layout), layout),
         )
     made, strides = want
     free = [at for at, n in enumerate(made) if n == 1] if 0 not in made else list(range(len(made)))
@@ -67,7 +67,7 @@ def require(
             f"None came back, and t.view({new_size}) gives a tensor. {why}",
             expected=shown,
             got="None",
-            observed=("None", layout),
+            observed=("None", _nothing(layout) if 0 in made else layout),
         )
     if not isinstance(got, tuple) or not all(isinstance(step, Integral) for step in got):
         kind = _kind(got)
@@ -194,6 +194,19 @@ def plain(got: Any) -> Any:
     if isinstance(got, (tuple, list)):
         return [int(step) if isinstance(step, Integral) else type(step).__name__ for step in got]
     return _kind(got)
+
+
+def _free(got: Any, layout: Layout) -> Any:
+    """What came back where None is asked. Of a size that does not exist, the strides tell nothing: one has 0 there, one 1."""
+    size, _, new_size = layout
+    exists = -1 not in new_size and prod(new_size) == prod(size)
+    return plain(got) if exists or not isinstance(got, (tuple, list)) else f"{_kind(got)} of {len(got)}"
+
+
+def _nothing(layout: Layout) -> str:
+    """Which size was refused to a tensor without elements."""
+    size, _, new_size = layout
+    return "its own size" if size == new_size else "-1" if -1 in new_size else "a new size"
 
 
 def _kind(got: Any) -> str:

@@ -104,3 +104,37 @@ def by_cut(cut: Callable[[Runs, Ints], Ints]) -> Answer:
 
 
 view_strides = answer()
+
+
+# Parts of mistakes.
+
+
+def row_major(size: Ints) -> Ints:
+    return tuple(prod(size[at + 1 :]) for at in range(len(size)))
+
+
+def real_size(size: Ints, new_size: Ints) -> Ints | None:
+    """The new size with its numbers, or None where they cannot be."""
+    try:
+        return inferred(size, new_size)
+    except NoView:
+        return None
+
+
+def by_counters(size: Ints, stride: Ints, new_size: Ints, ones: bool = True) -> Ints | None:
+    """As torch walks through both sizes, and nothing before that for tensors without elements."""
+    wanted = real_size(size, new_size)
+    if wanted is None or not size:
+        return None if wanted is None else (1,) * len(wanted)
+    strides, at, base, have, seen = [0] * len(wanted), len(wanted) - 1, stride[-1], 1, 1
+    for d in reversed(range(len(size))):
+        have *= size[d]
+        if d == 0 or size[d - 1] != 1 and stride[d - 1] != have * base:
+            while at >= 0 and (seen < have or ones and wanted[at] == 1):
+                strides[at] = seen * base
+                seen *= wanted[at]
+                at -= 1
+            if seen != have:
+                return None
+            base, have, seen = stride[d - 1], 1, 1
+    return tuple(strides) if at == -1 else None

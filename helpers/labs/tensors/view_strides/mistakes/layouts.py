@@ -1,4 +1,4 @@
-"""What people write for 11.view_strides, and why it is wrong."""
+"""What people write for 11.view_strides: the result, torch itself, runs and what is cut from them, and sizes of 1."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from math import gcd, prod
 from typing import Any
 
 import torch
+from torch._subclasses.fake_impls import _compute_stride
 
 from helpers.labs.tensors.view_strides.exercise import (
     ANY_LAYOUT,
     ANY_STRIDE,
-    INFERRED,
     NONE,
+    NOT_CALLED,
     NUMBERS,
     STRIDES,
-    WHOLE,
     view_strides,
 )
 from helpers.labs.tensors.view_strides.right import (
@@ -22,30 +22,20 @@ from helpers.labs.tensors.view_strides.right import (
     NoView,
     Runs,
     answer,
+    by_counters,
     by_cut,
     by_follows,
-    by_infer,
     by_runs,
     cut,
-    inferred,
+    real_size,
+    row_major,
     runs_of,
 )
 
-rules, infers = view_strides.bank(by_follows), view_strides.bank(by_infer)
-cuts, runs = view_strides.bank(by_cut), view_strides.bank(by_runs)
+rules = view_strides.bank(by_follows)
+cuts = view_strides.bank(by_cut)
+runs = view_strides.bank(by_runs)
 right = answer()
-
-
-def row_major(size: Ints) -> Ints:
-    return tuple(prod(size[at + 1 :]) for at in range(len(size)))
-
-
-def real_size(size: Ints, new_size: Ints) -> Ints | None:
-    """The new size with its numbers, or None where they cannot be."""
-    try:
-        return inferred(size, new_size)
-    except NoView:
-        return None
 
 
 # The kind of result.
@@ -108,6 +98,38 @@ def counted_by_torch(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     return right(size, stride, new_size)
 
 
+@view_strides.mistake(breaks=NUMBERS)
+def tried_with_its_size(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    """A tensor of the size of t was made by torch, perhaps to see whether the numbers of elements fit, or what -1 stands for. `math.prod`
+    and `//` tell both.
+    """
+    try:
+        torch.empty(size, device="meta").view(new_size)
+    except RuntimeError:
+        return None
+    return right(size, stride, new_size)
+
+
+@view_strides.variant(tried_with_its_size)
+def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    t = torch.empty(size, device="meta")
+    return right(size, stride, new_size) if -1 in new_size or t.numel() == prod(new_size) else None
+
+
+@view_strides.mistake(breaks=NOT_CALLED)
+def called_its_rule(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    """torch's own function was called to find the strides. It is shown after this exercise, in which you write it yourself."""
+    wanted = real_size(size, new_size)
+    found = None if wanted is None else _compute_stride(size, stride, wanted)
+    return None if found is None else tuple(found)
+
+
+@view_strides.variant(called_its_rule)
+def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    found = _compute_stride(size, stride, new_size)
+    return found and tuple(found)
+
+
 @view_strides.mistake(breaks=NONE)
 def raises(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """An error was raised where there is no such view. Asked is None: whoever calls wants to know, and perhaps copies then."""
@@ -142,6 +164,48 @@ def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     found = right(size, stride, new_size)
     wanted = real_size(size, new_size)
     return None if found is None or wanted is None else row_major(wanted)
+
+
+@view_strides.variant(always_contiguous)
+def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    wanted = real_size(size, new_size)
+    return stride if wanted == size else None if wanted is None else row_major(wanted)
+
+
+@view_strides.mistake(breaks=ANY_LAYOUT)
+def own_size_only(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    """A tensor that is not contiguous kept its own size, and got None where its one dimension was to be cut into two. A dimension can
+    always be cut, whatever its stride is.
+    """
+    return stride if size == real_size(size, new_size) else only_contiguous(size, stride, new_size)
+
+
+@view_strides.mistake(breaks=ANY_LAYOUT)
+def one_run_only(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    """A dimension of stride 3 was cut, and a permuted tensor got None where one of its dimensions was to be cut. Perhaps all of t is
+    to be one run, or to keep its size. It can be several: each new dimension must lie in one of them.
+    """
+    wanted = real_size(size, new_size)
+    if wanted is None or wanted == size:
+        return None if wanted is None else stride
+    found = runs_of(size, stride)
+    return right(size, stride, new_size) if 0 in size or len(found) < 2 else None
+
+
+@view_strides.mistake(breaks=ANY_LAYOUT)
+def dense_in_rows(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    """A permuted tensor, for a cut of it, got the strides of a contiguous one. Perhaps it was asked only whether its elements lie
+    without a gap: they do, and in a different order than the one in which t has them.
+    """
+    wanted = real_size(size, new_size)
+    if wanted is None or wanted == size or 0 in wanted:
+        return None if wanted is None else stride if wanted == size else row_major(wanted)
+    expected = 1
+    for step, n in sorted((step, n) for n, step in zip(size, stride, strict=True) if n != 1):
+        if step != expected:
+            return right(size, stride, new_size)
+        expected *= n
+    return row_major(wanted)
 
 
 @view_strides.mistake(breaks=ANY_LAYOUT)
@@ -415,6 +479,22 @@ def no_new_ones(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     )
 
 
+@cuts.mistake(breaks=ANY_STRIDE)
+def no_ones_in_front(runs: Runs, new_size: Ints) -> Ints:
+    """None came back for a new size with a 1 in front, and not for one with a 1 at its end. Perhaps all of t was used up when the 1 was
+    met, and it was left over: a 1 needs nothing of t.
+    """
+    found = cut(runs, new_size)
+    if len(new_size) > 1 and new_size[0] == 1 and prod(new_size) > 1:
+        raise NoView
+    return found
+
+
+@view_strides.variant(no_ones_in_front)
+def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    return by_counters(size, stride, new_size, ones=False)
+
+
 @view_strides.mistake(breaks=ANY_STRIDE)
 def ones_left_out(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """There are fewer strides than new dimensions: those of size 1 have none. Any stride is right there, but one has to stand there."""
@@ -422,176 +502,3 @@ def ones_left_out(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     if found is None or wanted is None or not wanted or 0 in wanted:
         return found
     return tuple(step for n, step in zip(wanted, found, strict=True) if n != 1)
-
-
-# Numbers of elements, and -1.
-
-
-@infers.mistake(breaks=NONE)
-def count_not_compared(size: Ints, new_size: Ints) -> Ints:
-    """A new size with fewer elements was taken. A view has all elements of t: compare the products of the two sizes first."""
-    if -1 in new_size or 0 in new_size or prod(new_size) == prod(size):
-        return inferred(size, new_size)
-    if prod(size) % max(prod(new_size), 1):
-        raise NoView
-    return new_size
-
-
-@view_strides.mistake(breaks=NONE)
-def count_not_compared_error(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    """With more elements in the new size than t has, there was an error: perhaps nothing was left to be cut. Compare the products of the two sizes first."""
-    if -1 in new_size or 0 in new_size or 0 in size:
-        return right(size, stride, new_size)
-    try:
-        return cut(runs_of(size, stride), new_size)
-    except NoView:
-        return None
-
-
-@infers.mistake(breaks=INFERRED)
-def minus_one_not_found(size: Ints, new_size: Ints) -> Ints:
-    """None came back for a -1 in the new size. It stands for the number that is missing: the elements of t, divided by the product of
-    the others.
-    """
-    if prod(new_size) != prod(size) or -1 in new_size:
-        raise NoView
-    return new_size
-
-
-@infers.mistake(breaks=INFERRED)
-def minus_one_is_last(size: Ints, new_size: Ints) -> Ints:
-    """A -1 at the end was found, and in a different place it was not. It may stand anywhere."""
-    if -1 in new_size[:-1]:
-        raise NoView
-    return inferred(size, new_size)
-
-
-@infers.mistake(breaks=INFERRED)
-def minus_one_stays_as_in_t(size: Ints, new_size: Ints) -> Ints:
-    """A -1 was not the size that makes the numbers of elements equal. Perhaps it was taken for the size that the dimension of t in this
-    place has: so it is in `expand`.
-    """
-    if -1 in new_size[len(size) :]:
-        raise NoView
-    return inferred(
-        size, tuple(have if n == -1 else n for n, have in zip(new_size, (*size, *new_size), strict=False))
-    )
-
-
-@view_strides.mistake(breaks=NONE)
-def rest_lost(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    """-1 stood beside a number by which the elements of t cannot be divided, and a result came back. `//` forgets the rest: look at
-    `%` first.
-    """
-    known = prod(n for n in new_size if n != -1)
-    if new_size.count(-1) == 1 and known and stride == row_major(size):
-        return row_major(tuple(prod(size) // known if n == -1 else n for n in new_size))
-    return right(size, stride, new_size)
-
-
-@infers.mistake(breaks=NONE)
-def larger_than_all(size: Ints, new_size: Ints) -> Ints:
-    """-1 stood beside a number larger than all elements of t together, and a result came back. No size fits there: `//` gives 0, and
-    with that there would be no elements.
-    """
-    known = prod(n for n in new_size if n != -1)
-    if new_size.count(-1) == 1 and known:
-        return tuple(prod(size) // known if n == -1 else n for n in new_size)
-    return inferred(size, new_size)
-
-
-@view_strides.mistake(breaks=STRIDES)
-def floats(size: Ints, stride: Ints, new_size: Ints) -> Any:
-    """A stride came back as a float. Perhaps `/` was taken, which makes floats of ints, where `//` keeps them."""
-    found = right(size, stride, new_size)
-    return None if found is None else tuple(step / 1 for step in found)
-
-
-@infers.mistake(breaks=NONE)
-def several_minus_ones(size: Ints, new_size: Ints) -> Ints:
-    """Two -1 were taken in a tensor of many elements. Which of the two sizes should be found? `view` raises."""
-    if new_size.count(-1) < 2:
-        return inferred(size, new_size)
-    at = new_size.index(-1)
-    return inferred(size, tuple(1 if n == -1 and place != at else n for place, n in enumerate(new_size)))
-
-
-@infers.mistake(breaks=NONE)
-def several_of_one_element(size: Ints, new_size: Ints) -> Ints:
-    """Two -1 were taken in a tensor of one element. Both could stand for 1, and still `view` raises: more than one -1 is never right."""
-    known = prod(n for n in new_size if n != -1)
-    if new_size.count(-1) < 2 or known == 0 or prod(size) % known:
-        return inferred(size, new_size)
-    return inferred(size, tuple(prod(size) // known if n == -1 else n for n in new_size))
-
-
-@infers.mistake(breaks=NONE)
-def divided_by_zero(size: Ints, new_size: Ints) -> Ints:
-    """-1 stood beside a size of 0, and there was an error: a number was divided by 0. Asked is None: whatever stands there, the product is
-    0.
-    """
-    known = prod(n for n in new_size if n != -1)
-    if new_size.count(-1) == 1 and prod(size) % known:
-        raise NoView
-    return inferred(size, new_size)
-
-
-@infers.mistake(breaks=NONE)
-def zero_beside_zero(size: Ints, new_size: Ints) -> Ints:
-    """In a tensor without elements -1 was taken beside a 0. Any size could stand there, so there is no single one: `view` raises."""
-    if new_size.count(-1) == 1 and 0 in new_size and 0 in size:
-        return tuple(0 if n == -1 else n for n in new_size)
-    return inferred(size, new_size)
-
-
-@infers.mistake(breaks=INFERRED)
-def never_zero(size: Ints, new_size: Ints) -> Ints:
-    """In a tensor without elements None came back for a -1. Beside sizes other than 0 it stands for 0, and that is a single size."""
-    if -1 in new_size and 0 in size:
-        raise NoView
-    return inferred(size, new_size)
-
-
-@view_strides.mistake(breaks=WHOLE)
-def numbers_refused(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    """Without dimensions, None came back for `()`, of which a tensor has one element. Perhaps the empty tuple was taken for nothing: `if
-    strides:` is False for it, and `is None` is what tells.
-    """
-    return right(size, stride, new_size) or None
-
-
-@view_strides.mistake(breaks=WHOLE)
-def looked_up_in_nothing(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    """Without dimensions there was an IndexError: a size or a stride was looked up in an empty tuple."""
-    step = stride[-1]
-    return right(size, (*stride[:-1], step), new_size)
-
-
-@view_strides.variant(looked_up_in_nothing)
-def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    assert list(stride)[-1] >= 0
-    return right(size, stride, new_size)
-
-
-@view_strides.variant(looked_up_in_nothing)
-def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    assert size[0] >= 0
-    return right(size, stride, new_size)
-
-
-@view_strides.mistake(breaks=ANY_STRIDE)
-def nothing_has_no_view(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    """In a tensor without elements None came back. It can be viewed in each size that has none either, with any strides."""
-    return None if 0 in size else right(size, stride, new_size)
-
-
-@view_strides.mistake(breaks=ANY_STRIDE)
-def nothing_by_the_same_rule(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
-    """In a tensor without elements there was an error: something was divided by 0. Answer for such tensors before runs are looked at."""
-    wanted = real_size(size, new_size)
-    if wanted is None:
-        return None
-    try:
-        return cut(runs_of(size, stride), wanted)
-    except NoView:
-        return None
