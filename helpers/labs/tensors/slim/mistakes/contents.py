@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -176,13 +177,10 @@ def empty_ones_as_they_are() -> Answer:
     return slimmer(empty=lambda t: t)
 
 
-@parts.mistake(breaks=EMPTY)
-def empty_ones_join() -> Answer:
-    """A tensor without elements was joined to others. It has no range: (n - 1) * stride means nothing where n is 0."""
-
+def with_ranges_of_empty_ones(ranges: Callable[[Tensor], tuple[int, int]]) -> Answer:
     def renewed_all(state: State, names: list[str]) -> State:
         new: State = {}
-        for group in by_bounds(lambda t: bounds(t) if t.numel() else (t.storage_offset(),) * 2)(state, names):
+        for group in by_bounds(lambda t: bounds(t) if t.numel() else ranges(t))(state, names):
             first, stop, who = group
             new.update(
                 together(state, group) if len(who) > 1 else {who[0]: alone(state[who[0]], first, stop)}
@@ -190,6 +188,27 @@ def empty_ones_join() -> Answer:
         return new
 
     return slimmer(renewed=renewed_all)
+
+
+@parts.mistake(breaks=EMPTY)
+def empty_ones_join() -> Answer:
+    """A tensor without elements was joined to others. It has no range: (n - 1) * stride means nothing where n is 0."""
+
+    return with_ranges_of_empty_ones(lambda t: (t.storage_offset(),) * 2)
+
+
+@parts.variant(empty_ones_join)
+def _() -> Answer:
+    def at_least_one(t: Tensor) -> tuple[int, int]:
+        first = t.storage_offset()
+        return first, first + 1 + sum(max(n - 1, 0) * s for n, s in zip(t.shape, t.stride(), strict=True))
+
+    return with_ranges_of_empty_ones(at_least_one)
+
+
+@parts.variant(empty_ones_join)
+def _() -> Answer:
+    return with_ranges_of_empty_ones(lambda t: (t.storage_offset(), t.storage_offset() + 1))
 
 
 @slim.mistake(breaks=EMPTY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Tensor
 
 from helpers.check.spec import returned
@@ -20,8 +22,10 @@ from helpers.labs.tensors.slim.right import (
     bounds,
     by_bounds,
     grouped,
+    placed,
     saves,
     slimmer,
+    span,
     storage,
 )
 
@@ -44,6 +48,31 @@ def all_of_one_storage() -> Answer:
     return slimmer(groups=by_their_storage)
 
 
+def in_one_memory(state: State, empty: Callable[[Tensor, Tensor], Tensor]) -> State:
+    result, by_memory = dict(state), {}
+    for name, t in state.items():
+        by_memory.setdefault(storage(t), []).append(name)
+    for names in by_memory.values():
+        [(first, stop, who)] = by_their_storage(state, [n for n in names if state[n].numel()]) or [(0, 0, [])]
+        memory = span(state[names[0]].detach(), first, stop)
+        new = {name: placed(memory, state[name], first) for name in who}
+        new |= {name: empty(memory, state[name]) for name in names if name not in new}
+        if saves(state[names[0]], new):
+            result.update(new)
+    return result
+
+
+@slim.mistake(breaks=ALONE)
+def one_for_each_storage(state: State) -> State:
+    """Gaps are kept. Perhaps each old memory became one new one, from the first to the last element of all of its tensors: one that is alone may be smaller side by side, and those whose ranges do not overlap have a memory each."""
+    return in_one_memory(state, empty=lambda memory, t: t.detach().clone())
+
+
+@slim.variant(one_for_each_storage)
+def _(state: State) -> State:
+    return in_one_memory(state, empty=lambda memory, t: memory.as_strided(t.shape, t.stride(), 0))
+
+
 def touching(state: State, names: list[str]) -> list[Group]:
     groups: list[Group] = []
     for name in sorted(names, key=lambda name: bounds(state[name])):
@@ -58,7 +87,7 @@ def touching(state: State, names: list[str]) -> list[Group]:
 
 @parts.mistake(breaks=BELONG)
 def touching_ones_joined() -> Answer:
-    """Ranges that touch are joined. One ends where the other begins, and they have no cell in common: `first < end`, without `=`."""
+    """Ranges that touch are joined. They have no cell in common. With ends behind the last elements it is `first < end`, without `=`."""
     return slimmer(groups=touching)
 
 
@@ -206,7 +235,7 @@ def end_of_the_last_one() -> Answer:
 
 @parts.mistake(breaks=RANGE)
 def one_short() -> Answer:
-    """Two ranges with one cell in common were not joined. A range ends behind its last element: one more than `(n - 1) * stride`."""
+    """Two ranges with one cell in common were not joined. With last elements it is `first <= last`; with ends behind them it is `first < last + 1`."""
     short = by_bounds(lambda t: (bounds(t)[0], bounds(t)[1] - 1))
 
     def groups(state: State, names: list[str]) -> list[Group]:
