@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from helpers.check.spec import returned
 from helpers.labs.tensors.slim.exercise import (
@@ -63,6 +63,12 @@ def _(state: State) -> State:
     return dict(sorted(right(state).items()))
 
 
+@slim.mistake(breaks=NEW_DICT)
+def only_the_new_ones(state: State) -> State:
+    """A tensor that has a memory of its own is missing. Perhaps only what was copied came into the result: what stays as it is belongs there, too."""
+    return {name: new for name, new in right(state).items() if new is not state[name]}
+
+
 @slim.mistake(breaks=EACH)
 def all_float32(state: State) -> State:
     """Something has a different dtype than in `state`. Perhaps the new memory was made without `dtype=`."""
@@ -78,7 +84,7 @@ def shape_lost() -> Answer:
 
 @parts.mistake(breaks=EACH)
 def keeps_the_graph() -> Answer:
-    """A new tensor requires grad: the copy was recorded. Take it of `t.detach()`, or under `torch.no_grad()`."""
+    """A new tensor requires grad. Perhaps the copy was recorded: take it of `t.detach()`, or under `torch.no_grad()`. Or it was made like the old one: a new one needs none."""
     return slimmer(detached=lambda t: t)
 
 
@@ -88,6 +94,14 @@ def _(state: State) -> State:
     return {
         name: new[name] if new[name] is t else new[name].requires_grad_(t.requires_grad)
         for name, t in state.items()
+    }
+
+
+@slim.variant(keeps_the_graph)
+def _(state: State) -> State:
+    return {
+        name: nn.Parameter(new) if new is not state[name] and isinstance(state[name], nn.Parameter) else new
+        for name, new in right(state).items()
     }
 
 
@@ -122,8 +136,13 @@ def moves_the_tensors(state: State) -> State:
 
 @slim.mistake(breaks=ALONE)
 def nothing_done(state: State) -> State:
-    """A row still keeps the memory that it was cut from: nothing was copied."""
+    """A row came back as it was, with all of the memory that it was cut from. Perhaps nothing was copied, or by `contiguous()`, which gives a contiguous tensor itself."""
     return dict(state)
+
+
+@slim.variant(nothing_done)
+def _(state: State) -> State:
+    return {name: t if t.is_contiguous() else t.detach().contiguous() for name, t in state.items()}
 
 
 @slim.mistake(breaks=ALONE)
@@ -211,6 +230,11 @@ def _() -> Answer:
     return with_ranges_of_empty_ones(lambda t: (t.storage_offset(), t.storage_offset() + 1))
 
 
+@parts.variant(empty_ones_join)
+def _() -> Answer:
+    return with_ranges_of_empty_ones(bounds)
+
+
 @slim.mistake(breaks=EMPTY)
 def empty_ones_lost(state: State) -> State:
     """Tensors without elements are missing in the result."""
@@ -222,6 +246,11 @@ def empty_ones_lost(state: State) -> State:
 def empty_ones_of_one_dimension() -> Answer:
     """A tensor without elements lost its shape. No row of five columns is (0, 5), and not (0,)."""
     return slimmer(empty=lambda t: t.new_empty(0))
+
+
+@parts.variant(empty_ones_of_one_dimension)
+def _() -> Answer:
+    return slimmer(empty=lambda t: torch.empty(0))
 
 
 @parts.mistake(breaks=EACH)

@@ -155,6 +155,22 @@ def no_bridges() -> Answer:
     return slimmer(groups=groups)
 
 
+@parts.variant(no_bridges)
+def _() -> Answer:
+    def groups(state: State, names: list[str]) -> list[Group]:
+        found: list[Group] = []
+        for name in sorted(names, key=lambda name: bounds(state[name])[1]):
+            first, stop = bounds(state[name])
+            if found and first < found[-1][1]:
+                start, end, who = found.pop()
+                found.append((min(start, first), max(end, stop), [*who, name]))
+            else:
+                found.append((first, stop, [name]))
+        return found
+
+    return slimmer(groups=groups)
+
+
 @parts.mistake(breaks=BELONG)
 def in_the_order_of_the_names() -> Answer:
     """Who belongs together depends on the order of the names. Perhaps each range was compared with the last group only, and the ranges were not sorted."""
@@ -259,6 +275,26 @@ def n_times_stride() -> Answer:
     return slimmer(groups=groups)
 
 
+@parts.mistake(breaks=RANGE)
+def sum_of_n_times_stride() -> Answer:
+    """Of tensors that overlap the new memory is too large. Perhaps a range was taken as the sum of `n * stride`: it is the sum of `(n - 1) * stride`, and 1."""
+
+    def too_far(t: Tensor) -> tuple[int, int]:
+        first = t.storage_offset()
+        return first, first + max(1, sum(n * s for n, s in zip(t.shape, t.stride(), strict=True)))
+
+    return slimmer(groups=by_bounds(too_far))
+
+
+@parts.variant(sum_of_n_times_stride)
+def _() -> Answer:
+    def too_far(t: Tensor) -> tuple[int, int]:
+        first = t.storage_offset()
+        return first, first + 1 + sum(n * s for n, s in zip(t.shape, t.stride(), strict=True))
+
+    return slimmer(groups=by_bounds(too_far))
+
+
 @parts.mistake(breaks=BELONG)
 def cells_of_any_storage() -> Answer:
     """Tensors of different memories were mixed: perhaps as they begin at the same cell, each of its own memory. Cells are compared within one storage only."""
@@ -269,6 +305,12 @@ def cells_of_any_storage() -> Answer:
 def by_where_they_begin() -> Answer:
     """Tensors that begin at different addresses were parted though they overlap. `t.data_ptr()` is where a tensor begins, and not its storage."""
     return slimmer(memory=lambda t: t.data_ptr() if t.numel() else storage(t))
+
+
+@parts.mistake(breaks=BELONG)
+def by_their_base() -> Answer:
+    """A parameter that was cut from a memory, and a tensor in it, were parted. Perhaps `_base` was asked, which a parameter and a `detach()` do not have; the storage tells."""
+    return slimmer(memory=lambda t: id(t if t._base is None else t._base))
 
 
 @parts.mistake(breaks=ALONE)
