@@ -23,8 +23,8 @@ footprint = Exercise(
     difficulty="easy",
     hints=[
         "A tensor keeps its storage, all of it: `t.untyped_storage()`. How many bytes has that?",
-        "Two views of one storage give the same `untyped_storage()._cdata`: the address of the C++ object behind it. It names a "
-        "storage as long as that is alive.",
+        "Two views of one storage give the same `untyped_storage()._cdata`, the address of the C++ storage behind it (section 1). "
+        "It names a storage as long as that is alive.",
         "`t.data_ptr()` is no name for a storage: two views of it may begin in different places.",
         "A dict from `_cdata` to `nbytes()` holds each storage once. Tensors with `is_meta` do not go into it.",
     ],
@@ -37,8 +37,8 @@ ALL = (
 )
 ONCE = "A storage counts once, however many of the tensors use it, and whatever part of it and with whatever dtype."
 META = "A tensor on the meta device has no bytes."
-QUIET = "No operation of torch runs"
-LETS_GO = "no tensor is kept alive when it has returned."
+QUIET = "No operation of torch runs."
+LETS_GO = "No tensor is kept alive when it has returned."
 SUM = "The bytes of all memories that the tensors keep alive."
 ANY_NUMBER = "any number of strided tensors, on the CPU or on the meta device."
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -185,6 +187,41 @@ def one_at_least(*tensors: Tensor) -> int:
     """Without a tensor it raises. No tensors keep no bytes: 0."""
     first, *rest = on_cpu(tensors)
     return sum(once([first, *rest]).values())
+
+
+@footprint.variant(one_at_least)
+def _(*tensors: Tensor) -> int:
+    return reduce(lambda a, b: a + b, once(on_cpu(tensors)).values())
+
+
+@footprint.variant(one_at_least)
+def _(*tensors: Tensor) -> int:
+    sizes = list(once(on_cpu(tensors)).values())
+    return sizes[0] + sum(sizes[1:])
+
+
+@footprint.variant(one_at_least)
+def _(*tensors: Tensor) -> int:
+    only = tensors[0] if len(tensors) < 2 else None
+    return 0 if only is not None and only.is_meta else sum(once(on_cpu(tensors)).values())
+
+
+@footprint.variant(one_at_least)
+def _(first: Tensor, *others: Tensor) -> int:
+    return sum(once(on_cpu((first, *others))).values())
+
+
+@footprint.variant(one_at_least)
+def _(*tensors: Tensor) -> int:
+    *_, total = accumulate(once(on_cpu(tensors)).values())
+    return total
+
+
+@footprint.variant(one_at_least)
+def _(*tensors: Tensor) -> int:
+    everything = iter(tensors)
+    found = once(on_cpu((next(everything),)))
+    return sum((found | once(on_cpu(tuple(everything)))).values())
 
 
 @footprint.mistake(breaks=ANY_NUMBER)

@@ -15,7 +15,7 @@ slim = Exercise(
     "11.slim",
     "A slim state",
     objective="Save what the tensors need, and not what they were cut from.",
-    minutes=30,
+    minutes=40,
     difficulty="hard",
     core=False,
     hints=[
@@ -35,10 +35,13 @@ slim = Exercise(
 SAME = "The same tensors, in memories no larger than they need."
 NEW_DICT = "Returns a new dict, with the names in the same order."
 EACH = "Each tensor has its shape, its dtype and its values; a new one needs no gradient."
-ONE_DTYPE = "Those that share one have one dtype."
+ONE_DTYPE = "Tensors that share a memory have one dtype."
 RANGE = "The range of a tensor goes from its first element in memory to its last."
-BELONG = "Tensors of one memory whose ranges overlap belong together, also through others between them."
-EMPTY = "An empty one has no range."
+BELONG = (
+    "Tensors of one memory whose ranges overlap belong together; A and C belong together also if only B overlaps with "
+    "both."
+)
+EMPTY = "An empty tensor has no range."
 TOGETHER = (
     "Tensors that belong together have one memory again, from the first to the last element of any of them, and they "
     "overlap in it as before."

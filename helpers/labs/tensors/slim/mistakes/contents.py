@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from helpers.check.spec import returned
 from helpers.labs.tensors.slim.exercise import (
@@ -62,6 +63,12 @@ def _(state: State) -> State:
     return dict(sorted(right(state).items()))
 
 
+@slim.mistake(breaks=NEW_DICT)
+def only_the_new_ones(state: State) -> State:
+    """A tensor that has a memory of its own is missing. Perhaps only what was copied came into the result: what stays as it is belongs there, too."""
+    return {name: new for name, new in right(state).items() if new is not state[name]}
+
+
 @slim.mistake(breaks=EACH)
 def all_float32(state: State) -> State:
     """Something has a different dtype than in `state`. Perhaps the new memory was made without `dtype=`."""
@@ -77,7 +84,7 @@ def shape_lost() -> Answer:
 
 @parts.mistake(breaks=EACH)
 def keeps_the_graph() -> Answer:
-    """A new tensor requires grad: the copy was recorded. Take it of `t.detach()`, or under `torch.no_grad()`."""
+    """A new tensor requires grad. Perhaps the copy was recorded: take it of `t.detach()`, or under `torch.no_grad()`. Or it was made like the old one: a new one needs none."""
     return slimmer(detached=lambda t: t)
 
 
@@ -87,6 +94,14 @@ def _(state: State) -> State:
     return {
         name: new[name] if new[name] is t else new[name].requires_grad_(t.requires_grad)
         for name, t in state.items()
+    }
+
+
+@slim.variant(keeps_the_graph)
+def _(state: State) -> State:
+    return {
+        name: nn.Parameter(new) if new is not state[name] and isinstance(state[name], nn.Parameter) else new
+        for name, new in right(state).items()
     }
 
 
@@ -121,8 +136,13 @@ def moves_the_tensors(state: State) -> State:
 
 @slim.mistake(breaks=ALONE)
 def nothing_done(state: State) -> State:
-    """A row still keeps the memory that it was cut from: nothing was copied."""
+    """A row came back as it was, with all of the memory that it was cut from. Perhaps nothing was copied, or by `contiguous()`, which gives a contiguous tensor itself."""
     return dict(state)
+
+
+@slim.variant(nothing_done)
+def _(state: State) -> State:
+    return {name: t if t.is_contiguous() else t.detach().contiguous() for name, t in state.items()}
 
 
 @slim.mistake(breaks=ALONE)
@@ -176,13 +196,10 @@ def empty_ones_as_they_are() -> Answer:
     return slimmer(empty=lambda t: t)
 
 
-@parts.mistake(breaks=EMPTY)
-def empty_ones_join() -> Answer:
-    """A tensor without elements was joined to others. It has no range: (n - 1) * stride means nothing where n is 0."""
-
+def with_ranges_of_empty_ones(ranges: Callable[[Tensor], tuple[int, int]]) -> Answer:
     def renewed_all(state: State, names: list[str]) -> State:
         new: State = {}
-        for group in by_bounds(lambda t: bounds(t) if t.numel() else (t.storage_offset(),) * 2)(state, names):
+        for group in by_bounds(lambda t: bounds(t) if t.numel() else ranges(t))(state, names):
             first, stop, who = group
             new.update(
                 together(state, group) if len(who) > 1 else {who[0]: alone(state[who[0]], first, stop)}
@@ -190,6 +207,32 @@ def empty_ones_join() -> Answer:
         return new
 
     return slimmer(renewed=renewed_all)
+
+
+@parts.mistake(breaks=EMPTY)
+def empty_ones_join() -> Answer:
+    """A tensor without elements was joined to others. It has no range: (n - 1) * stride means nothing where n is 0."""
+
+    return with_ranges_of_empty_ones(lambda t: (t.storage_offset(),) * 2)
+
+
+@parts.variant(empty_ones_join)
+def _() -> Answer:
+    def at_least_one(t: Tensor) -> tuple[int, int]:
+        first = t.storage_offset()
+        return first, first + 1 + sum(max(n - 1, 0) * s for n, s in zip(t.shape, t.stride(), strict=True))
+
+    return with_ranges_of_empty_ones(at_least_one)
+
+
+@parts.variant(empty_ones_join)
+def _() -> Answer:
+    return with_ranges_of_empty_ones(lambda t: (t.storage_offset(), t.storage_offset() + 1))
+
+
+@parts.variant(empty_ones_join)
+def _() -> Answer:
+    return with_ranges_of_empty_ones(bounds)
 
 
 @slim.mistake(breaks=EMPTY)
@@ -203,6 +246,11 @@ def empty_ones_lost(state: State) -> State:
 def empty_ones_of_one_dimension() -> Answer:
     """A tensor without elements lost its shape. No row of five columns is (0, 5), and not (0,)."""
     return slimmer(empty=lambda t: t.new_empty(0))
+
+
+@parts.variant(empty_ones_of_one_dimension)
+def _() -> Answer:
+    return slimmer(empty=lambda t: torch.empty(0))
 
 
 @parts.mistake(breaks=EACH)

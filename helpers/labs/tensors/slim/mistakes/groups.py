@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Tensor
 
 from helpers.check.spec import returned
@@ -20,8 +22,10 @@ from helpers.labs.tensors.slim.right import (
     bounds,
     by_bounds,
     grouped,
+    placed,
     saves,
     slimmer,
+    span,
     storage,
 )
 
@@ -44,6 +48,31 @@ def all_of_one_storage() -> Answer:
     return slimmer(groups=by_their_storage)
 
 
+def in_one_memory(state: State, empty: Callable[[Tensor, Tensor], Tensor]) -> State:
+    result, by_memory = dict(state), {}
+    for name, t in state.items():
+        by_memory.setdefault(storage(t), []).append(name)
+    for names in by_memory.values():
+        [(first, stop, who)] = by_their_storage(state, [n for n in names if state[n].numel()]) or [(0, 0, [])]
+        memory = span(state[names[0]].detach(), first, stop)
+        new = {name: placed(memory, state[name], first) for name in who}
+        new |= {name: empty(memory, state[name]) for name in names if name not in new}
+        if saves(state[names[0]], new):
+            result.update(new)
+    return result
+
+
+@slim.mistake(breaks=ALONE)
+def one_for_each_storage(state: State) -> State:
+    """Gaps are kept. Perhaps each old memory became one new one, from the first to the last element of all of its tensors: one that is alone may be smaller side by side, and those whose ranges do not overlap have a memory each."""
+    return in_one_memory(state, empty=lambda memory, t: t.detach().clone())
+
+
+@slim.variant(one_for_each_storage)
+def _(state: State) -> State:
+    return in_one_memory(state, empty=lambda memory, t: memory.as_strided(t.shape, t.stride(), 0))
+
+
 def touching(state: State, names: list[str]) -> list[Group]:
     groups: list[Group] = []
     for name in sorted(names, key=lambda name: bounds(state[name])):
@@ -58,7 +87,7 @@ def touching(state: State, names: list[str]) -> list[Group]:
 
 @parts.mistake(breaks=BELONG)
 def touching_ones_joined() -> Answer:
-    """Ranges that touch are joined. One ends where the other begins, and they have no cell in common: `first < end`, without `=`."""
+    """Ranges that touch are joined. They have no cell in common. With ends behind the last elements it is `first < end`, without `=`."""
     return slimmer(groups=touching)
 
 
@@ -122,6 +151,22 @@ def no_bridges() -> Answer:
             else:
                 found.append([name])
         return [by_their_storage(state, who)[0] for who in found]
+
+    return slimmer(groups=groups)
+
+
+@parts.variant(no_bridges)
+def _() -> Answer:
+    def groups(state: State, names: list[str]) -> list[Group]:
+        found: list[Group] = []
+        for name in sorted(names, key=lambda name: bounds(state[name])[1]):
+            first, stop = bounds(state[name])
+            if found and first < found[-1][1]:
+                start, end, who = found.pop()
+                found.append((min(start, first), max(end, stop), [*who, name]))
+            else:
+                found.append((first, stop, [name]))
+        return found
 
     return slimmer(groups=groups)
 
@@ -206,7 +251,7 @@ def end_of_the_last_one() -> Answer:
 
 @parts.mistake(breaks=RANGE)
 def one_short() -> Answer:
-    """Two ranges with one cell in common were not joined. A range ends behind its last element: one more than `(n - 1) * stride`."""
+    """Two ranges with one cell in common were not joined. With last elements it is `first <= last`; with ends behind them it is `first < last + 1`."""
     short = by_bounds(lambda t: (bounds(t)[0], bounds(t)[1] - 1))
 
     def groups(state: State, names: list[str]) -> list[Group]:
@@ -230,6 +275,26 @@ def n_times_stride() -> Answer:
     return slimmer(groups=groups)
 
 
+@parts.mistake(breaks=RANGE)
+def sum_of_n_times_stride() -> Answer:
+    """Of tensors that overlap the new memory is too large. Perhaps a range was taken as the sum of `n * stride`: it is the sum of `(n - 1) * stride`, and 1."""
+
+    def too_far(t: Tensor) -> tuple[int, int]:
+        first = t.storage_offset()
+        return first, first + max(1, sum(n * s for n, s in zip(t.shape, t.stride(), strict=True)))
+
+    return slimmer(groups=by_bounds(too_far))
+
+
+@parts.variant(sum_of_n_times_stride)
+def _() -> Answer:
+    def too_far(t: Tensor) -> tuple[int, int]:
+        first = t.storage_offset()
+        return first, first + 1 + sum(n * s for n, s in zip(t.shape, t.stride(), strict=True))
+
+    return slimmer(groups=by_bounds(too_far))
+
+
 @parts.mistake(breaks=BELONG)
 def cells_of_any_storage() -> Answer:
     """Tensors of different memories were mixed: perhaps as they begin at the same cell, each of its own memory. Cells are compared within one storage only."""
@@ -240,6 +305,12 @@ def cells_of_any_storage() -> Answer:
 def by_where_they_begin() -> Answer:
     """Tensors that begin at different addresses were parted though they overlap. `t.data_ptr()` is where a tensor begins, and not its storage."""
     return slimmer(memory=lambda t: t.data_ptr() if t.numel() else storage(t))
+
+
+@parts.mistake(breaks=BELONG)
+def by_their_base() -> Answer:
+    """A parameter that was cut from a memory, and a tensor in it, were parted. Perhaps `_base` was asked, which a parameter and a `detach()` do not have; the storage tells."""
+    return slimmer(memory=lambda t: id(t if t._base is None else t._base))
 
 
 @parts.mistake(breaks=ALONE)

@@ -19,6 +19,7 @@ from helpers.labs.tensors.slim.right import (
     Group,
     State,
     alone,
+    grouped,
     packed,
     placed,
     size_of,
@@ -74,6 +75,36 @@ def _at_old_offsets(state: State, group: Group) -> State:
     return {name: placed(memory, state[name], 0) for name in names}
 
 
+def _short(state: State, names: list[str]) -> list[Group]:
+    return [(first, stop - 1, who) for first, stop, who in grouped(state, names)]
+
+
+@parts.mistake(breaks=TOGETHER)
+def not_in_its_new_memory() -> Answer:
+    """A row raises: it does not fit into its new memory. Perhaps the memory ends with the last element, and not behind it, or the old offset was used in it, where the row begins at 0."""
+    return slimmer(groups=_short)
+
+
+@parts.variant(not_in_its_new_memory)
+def _() -> Answer:
+    return slimmer(groups=_short, alone=lambda t, first, stop: placed(span(t, first, stop), t, first))
+
+
+@parts.variant(not_in_its_new_memory)
+def _() -> Answer:
+    return slimmer(together=_at_old_offsets, alone=lambda t, first, stop: placed(span(t, first, stop), t, 0))
+
+
+@parts.variant(not_in_its_new_memory)
+def _() -> Answer:
+    return slimmer(
+        together=_at_old_offsets,
+        alone=lambda t, first, stop: (
+            packed(t) if t.numel() < stop - first else placed(span(t, first, stop), t, 0)
+        ),
+    )
+
+
 @parts.mistake(breaks=TOGETHER)
 def old_offsets() -> Answer:
     """Tensors that overlap raise. Perhaps the offset of the old memory was used in the new one, which is smaller: there, it is less by the first cell of the group."""
@@ -108,6 +139,20 @@ def row_major_in_groups() -> Answer:
             cells = (t.storage_offset() - first) % max(1, stop - first - t.numel() + 1)
             new[name] = memory.as_strided(t.shape, strides, cells) if t.numel() <= len(memory) else packed(t)
         return new
+
+    return slimmer(together=put)
+
+
+@parts.variant(row_major_in_groups)
+def _() -> Answer:
+    def put(state: State, group: Group) -> State:
+        first, stop, names = group
+        memory = span(state[names[0]], first, stop)
+        return {name: cut(memory, state[name], first) for name in names}
+
+    def cut(memory: Tensor, t: Tensor, first: int) -> Tensor:
+        start = t.storage_offset() - first
+        return memory[start : start + t.numel()].view(t.shape)
 
     return slimmer(together=put)
 
@@ -148,6 +193,15 @@ def alone_always_side_by_side() -> Answer:
 @slim.variant(alone_always_side_by_side)
 def _(state: State) -> State:
     return slimmer(alone=lambda t, first, stop: t.clone())(state)
+
+
+@parts.variant(alone_always_side_by_side)
+def _() -> Answer:
+    return slimmer(
+        alone=lambda t, first, stop: (
+            packed(t) if t.nbytes < t.untyped_storage().nbytes() else placed(span(t, first, stop), t, first)
+        )
+    )
 
 
 @parts.mistake(breaks=ALONE)
@@ -231,7 +285,17 @@ def elements_against_bytes() -> Answer:
 
 @parts.mistake(breaks=NOTHING_SAVED)
 def what_they_show() -> Answer:
-    """Compared was what the tensors show, and not what their memories hold: overlapping ones count twice so, and expanded ones many times."""
+    """Tensors that overlap were left in their memory, though a new one would be smaller. Perhaps compared was what they show, and not what a memory holds: cells that two of them show count twice so."""
     return slimmer(
         saves=lambda old, new: sum(t.nbytes for t in new.values()) < old.untyped_storage().nbytes()
+    )
+
+
+@parts.mistake(breaks=TOGETHER)
+def counted_for_each_tensor() -> Answer:
+    """Tensors that overlap were left in their memory, though a new one would be smaller. Perhaps it was counted once for each of them, and not once."""
+    return slimmer(
+        saves=lambda old, new: (
+            sum(t.untyped_storage().nbytes() for t in new.values()) < old.untyped_storage().nbytes()
+        )
     )
