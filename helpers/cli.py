@@ -167,7 +167,7 @@ def facts(
 
 @app.command()
 def new(
-    id: Annotated[str, typer.Argument(metavar="ID", help="of the exercise: 11.double")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="of the exercise: 19.double")],
     lab: Annotated[str, typer.Option(help="the name of a lab that is not there yet: allocators")] = "",
 ) -> None:
     """Write the files of an exercise that is to be written."""

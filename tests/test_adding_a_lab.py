@@ -54,9 +54,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in CODE.findall((paths.ROOT / "README.md").read_text(encoding="utf-8")):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text, encoding="utf-8")
-    run(project, "-m", "jupytext", "--to", "ipynb", "solutions/11_tiny.py")
-    (project / "solutions" / "11_tiny.py").unlink()
-    (project / "data" / "facts" / "11_tiny.yaml").write_text(FACTS, encoding="utf-8")
+    run(project, "-m", "jupytext", "--to", "ipynb", "solutions/19_tiny.py")
+    (project / "solutions" / "19_tiny.py").unlink()
+    (project / "data" / "facts" / "19_tiny.yaml").write_text(FACTS, encoding="utf-8")
     run(project, "-m", "helpers.cli", "format")
     run(project, "-m", "helpers.cli", "derive")
     return project
@@ -64,12 +64,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("command", ["run", "validate", "labs", "facts", "messages"])
 def test_every_command_knows_the_new_lab(project: Path, command: str) -> None:
-    assert "11" in run(project, "-m", "helpers.cli", command, "11")
+    assert "19" in run(project, "-m", "helpers.cli", command, "19")
 
 
 def test_the_catalogue_knows_the_new_exercise(project: Path) -> None:
     script = (
-        "import helpers; double = helpers.exercises()['11.double']\n"
+        "import helpers; double = helpers.exercises()['19.double']\n"
         "print(double.check(lambda x: x + x).verdict, double.check(lambda x: x * x).mistake)"
     )
     assert run(project, "-c", script).strip() == "passed squared"
@@ -81,51 +81,51 @@ def test_only_the_labs_own_files_have_changed(project: Path) -> None:
         "helpers/labs/tiny/__init__.py",
         "helpers/labs/tiny/double/exercise.py",
         "helpers/labs/tiny/double/mistakes.py",
-        "solutions/11_tiny.ipynb",
-        "labs/11_tiny.ipynb",
-        "data/facts/11_tiny.yaml",
-        "data/exercises/11_tiny.json",
-        "data/exercises/11_tiny/double.json",
-        "tests/messages/11.txt",
+        "solutions/19_tiny.ipynb",
+        "labs/19_tiny.ipynb",
+        "data/facts/19_tiny.yaml",
+        "data/exercises/19_tiny.json",
+        "data/exercises/19_tiny/double.json",
+        "tests/messages/19.txt",
     }
 
 
 def test_an_answer_left_in_the_lab_by_a_misspelt_marker_is_noticed(project: Path) -> None:
-    notebook = project / "solutions" / "11_tiny.ipynb"
+    notebook = project / "solutions" / "19_tiny.ipynb"
     whole = notebook.read_text(encoding="utf-8")
     notebook.write_text(whole.replace("### END SOLUTION", "### END SOLUTON"), encoding="utf-8")
     try:
         message = run(project, "-m", "helpers.cli", "derive", "--check", code=1)
-        assert "solutions/11_tiny.ipynb" in message and "double" in message and "misspelt" in message
+        assert "solutions/19_tiny.ipynb" in message and "double" in message and "misspelt" in message
     finally:
         notebook.write_text(whole, encoding="utf-8")
 
 
 def test_an_edited_solution_and_an_edited_lab_are_noticed(project: Path) -> None:
     for folder in ("solutions", "labs"):
-        notebook = project / folder / "11_tiny.ipynb"
+        notebook = project / folder / "19_tiny.ipynb"
         whole = notebook.read_text(encoding="utf-8")
         notebook.write_text(whole.replace("same dtype", "another dtype"), encoding="utf-8")
         message = run(project, "-m", "helpers.cli", "derive", "--check", code=1)
         notebook.write_text(whole, encoding="utf-8")
-        assert "labs/11_tiny.ipynb" in message and "another dtype" in message
+        assert "labs/19_tiny.ipynb" in message and "another dtype" in message
 
 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('raise NotImplementedError(\\"11.double\\")', "not attempted"),
+        ('raise NotImplementedError(\\"19.double\\")', "not attempted"),
         pytest.param("return x * x", "squared", marks=pytest.mark.slow),
     ],
     ids=["gone", "wrong"],
 )
 def test_a_solution_that_is_wrong_or_gone_fails_the_run(project: Path, line: str, words: str) -> None:
-    notebook = project / "solutions" / "11_tiny.ipynb"
+    notebook = project / "solutions" / "19_tiny.ipynb"
     whole = notebook.read_text(encoding="utf-8")
     notebook.write_text(whole.replace("return 2 * x", line), encoding="utf-8")
-    message = run(project, "-m", "helpers.cli", "run", "11", code=1)
+    message = run(project, "-m", "helpers.cli", "run", "19", code=1)
     notebook.write_text(whole, encoding="utf-8")
-    assert "11_tiny" in message and "double-check" in message and words in message
+    assert "19_tiny" in message and "double-check" in message and words in message
 
 
 def test_a_weakened_check_is_noticed(project: Path) -> None:
@@ -138,6 +138,6 @@ def test_a_weakened_check_is_noticed(project: Path) -> None:
         message = run(
             project, "-m", "pytest", "-q", "tests/check/test_exercises.py", "-k", "named and squared", code=1
         )
-        assert "11.double-squared" in message and "passed: 11.double" in message
+        assert "19.double-squared" in message and "passed: 19.double" in message
     finally:
         module.write_text(whole, encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 from tests.browser.conftest import copied_project
 from tests.test_adding_a_lab import git, run
 
-MISTAKES = '''"""What people write for 11.twice_x, and why it is wrong."""
+MISTAKES = '''"""What people write for 19.twice_x, and why it is wrong."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def stacked(x: Tensor) -> Tensor:
     """Two copies of x are no sum of them."""
     return torch.cat((x, x))
 '''
-RIGHT = '''"""Right answers of 11.twice_x, of other shapes than the solution's."""
+RIGHT = '''"""Right answers of 19.twice_x, of other shapes than the solution's."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     git(project, "init", "-q")
     git(project, "add", "-A")
     git(project, "commit", "-qm", "copy")
-    run(project, "-m", "helpers.cli", "new", "11.twice_x", "--lab", "pairs")
+    run(project, "-m", "helpers.cli", "new", "19.twice_x", "--lab", "pairs")
     return project
 
 
 def checked(project: Path, code: int) -> str:
-    return run(project, "-m", "pytest", "-q", "tests/check", "-k", "11.twice_x or 11_pairs", code=code)
+    return run(project, "-m", "pytest", "-q", "tests/check", "-k", "19.twice_x or 19_pairs", code=code)
 
 
 def filled(path: Path) -> None:
@@ -92,20 +92,20 @@ def filled(path: Path) -> None:
 @pytest.mark.slow
 def test_it_fails_until_it_is_filled_and_then_goes_the_whole_way(project: Path) -> None:
     message = checked(project, code=1)
-    assert "test_exercise_is_complete[11.twice_x]" in message and "TODO" in message
+    assert "test_exercise_is_complete[19.twice_x]" in message and "TODO" in message
     lab = project / "helpers" / "labs" / "pairs"
     for path in (
         lab / "__init__.py",
         lab / "twice_x" / "exercise.py",
-        project / "solutions" / "11_pairs.ipynb",
+        project / "solutions" / "19_pairs.ipynb",
     ):
         filled(path)
     (lab / "twice_x" / "mistakes.py").write_text(MISTAKES, encoding="utf-8")
-    (project / "tests" / "labs" / "11_pairs" / "twice_x.py").write_text(RIGHT, encoding="utf-8")
-    for command in (["format"], ["derive"], ["run", "11"], ["validate", "11"], ["labs", "11"]):
+    (project / "tests" / "labs" / "19_pairs" / "twice_x.py").write_text(RIGHT, encoding="utf-8")
+    for command in (["format"], ["derive"], ["run", "19"], ["validate", "19"], ["labs", "19"]):
         run(project, "-m", "helpers.cli", *command)
-    message = run(project, "-m", "helpers.cli", "messages", "11")
+    message = run(project, "-m", "helpers.cli", "messages", "19")
     assert "every mistake is rejected, and named" in message
     assert "passed" in checked(project, code=0)
-    message = (project / "tests" / "messages" / "11.txt").read_text(encoding="utf-8")
-    assert "=== 11.twice_x stacked" in message and "TODO" not in message
+    message = (project / "tests" / "messages" / "19.txt").read_text(encoding="utf-8")
+    assert "=== 19.twice_x stacked" in message and "TODO" not in message

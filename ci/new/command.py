@@ -1,4 +1,4 @@
-"""`labbook new 11.double`: the folder, the cells and the file of right answers of an exercise, with TODO where words are missing.
+"""`labbook new 19.double`: the folder, the cells and the file of right answers of an exercise, with TODO where words are missing.
 
 The tests fail until all of it is filled: six mistakes, two right answers, no TODO left.
 """
@@ -89,11 +89,11 @@ def new(root: Path, id: str, *, lab: str = "") -> int:
 
     Args:
         root: The project.
-        id: Of the exercise: `11.double`.
+        id: Of the exercise: `19.double`.
         lab: The name of a lab that is not there yet: `allocators`. It is made.
     """
     if not ID.fullmatch(id):
-        raise WrongUse(f"{id!r} is no exercise id: write the lab's number and a name, 11.double")
+        raise WrongUse(f"{id!r} is no exercise id: write the lab's number and a name, 19.double")
     notebook = _notebook(root, id[:2], lab)
     stem, exercise = notebook.stem, id[3:]
     words = {"id": id, "name": exercise, "lab": stem[3:], "lab_number": id[:2]}
