@@ -112,6 +112,8 @@ def dtypes(answer: Answer, trial: Trial) -> None:
     ):
         x = (numbers((2, 5, 6)) % 2).to(dtype) if dtype == torch.bool else numbers((2, 5, 6)).to(dtype)
         require(answer, trial, x, (2, 3), (1, 2), str(dtype).removeprefix("torch."))
+    pair = torch.complex(numbers((2, 5, 6)).float(), -numbers((2, 5, 6)).float())
+    require(answer, trial, pair.real, (2, 3), (1, 2), "the real part of complex64")
 
 
 @windows.property("a view: what is written to the one stands in the other", asks=(VIEW, WHOLE))
@@ -178,6 +180,8 @@ def gradients(answer: Answer, trial: Trial) -> None:
             return keep[-1]
 
         cases.append((about, views(of, about)[about], made_from[-1]))
+    itself = torch.randn((2, 7, 8), generator=trial.generator, dtype=torch.float64)[:, 1:].requires_grad_()
+    cases.append(("a slice, a leaf itself", itself, itself))
     computed = leaf((2, 6, 8))
     cases.append(("computed, as x = 3 * a", 3 * computed, computed))
     for about, x, source in cases:
@@ -207,6 +211,19 @@ def require_gradient(answer: Answer, trial: Trial, about: str, x: Tensor, source
         observed="no gradient",
     )
     trial.equal(found, wanted, "The gradient of what x was made from", observed=("gradient", about, step))
+
+
+@windows.property("a call knows nothing of an earlier one", asks=(GRADIENT, SHAPE, ANY))
+def each_call_alone(answer: Answer, trial: Trial) -> None:
+    x = torch.randn((6, 8), generator=trial.generator, dtype=torch.float64)
+    with torch.no_grad():
+        called(trial, answer, x, (2, 3), (1, 1), "before it requires grad")
+    x.requires_grad_()
+    require_gradient(answer, trial, "the same x as in an earlier call, before it required grad", x, x, (1, 1))
+    y = numbers((4, 6))
+    require(answer, trial, y, (2, 3), (1, 1))
+    y.t_()
+    require(answer, trial, y, (2, 3), (1, 1), "the same x as in an earlier call, after x.t_()")
 
 
 NO_WINDOWS: tuple[tuple[tuple[int, ...], Pair, Pair, str], ...] = (

@@ -1,4 +1,4 @@
-"""What people write for 11.windows, and why it is wrong."""
+"""What people write for 11.windows, and why it is wrong: shapes, strides, copies, errors."""
 
 from __future__ import annotations
 
