@@ -60,7 +60,7 @@ def what_each_object_shows(*tensors: Tensor) -> int:
 
 @footprint.mistake(breaks=ALL_BYTES)
 def up_to_the_last_element(*tensors: Tensor) -> int:
-    """Counted is from the first to the last element of each tensor. What lies before and behind lives as long."""
+    """Counted is from the first to the last element that is reached. What lies before and behind lives as long."""
 
     def span(t: Tensor) -> int:
         if not t.numel():

@@ -198,8 +198,8 @@ def contiguous_where_they_differ(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=FIRST)
 def larger_strides_win(*tensors: Tensor) -> Ints:
-    """Strides of different tensors were added up, or the largest was taken, and so the tensor with
-    the larger strides decided. The first decides, however small its strides are.
+    """Where the tensors differ, the order is not that of the first one. It decides, however small its strides are. Perhaps strides
+    of different tensors were added up, or the largest was taken; or all were asked, and none counted where they differ.
     """
     size, strides = broadcast(tensors)
     return by_key(size, lambda d: sum(each[d] for each in strides))

@@ -295,6 +295,29 @@ def require_gradient(answer: Answer, trial: Trial, case: Case) -> None:
     )
 
 
+@reshape.property("a call knows nothing of an earlier one", asks=(VALUES, COPY))
+def each_call_alone(answer: Answer, trial: Trial) -> None:
+    t, earlier = torch.arange(6.0).view(2, 3).T, torch.empty(0)
+    for words, edit in (
+        ("t of size (3, 2) and stride (1, 3), shape (6,)", lambda: None),
+        ("the same t as in the call before, after t.add_(10)", lambda: t.add_(10)),
+        ("the same t, once more", lambda: None),
+        ("the same t, after t.t_() and t.add_(10)", lambda: t.t_().add_(10)),
+    ):
+        edit()
+        trial.given(words)
+        got = trial.call(lambda: answer(t, (6,)))
+        trial.equal(got, t.reshape(6), observed=("an earlier call", words))
+        trial.true(
+            memory(got) != memory(earlier),
+            "The result lies in the memory of an earlier result: what is written to the one stands in the other.",
+            expected="a memory of its own",
+            got="that of an earlier result",
+            observed=("memory of an earlier result", words),
+        )
+        earlier = got
+
+
 @reshape.property("none of torch's own that do the whole of it is called", asks=OWN)
 def own_work(answer: Answer, trial: Trial) -> None:
     wrong_shapes = tuple(Case(of.of, of.way, of.about, shape) for of, shape, _ in NO_SHAPES)

@@ -294,6 +294,15 @@ def stays(answer: Answer, trial: Trial) -> None:
     )
 
 
+@slim.property("a call knows nothing of an earlier one", asks=EACH)
+def each_call_alone(answer: Answer, trial: Trial) -> None:
+    big = numbers(trial, 6, 5)
+    state = {"a": big[1], "b": big[1:3]}
+    slimmed(trial, answer, [Case("two pieces of 6 x 5, before they are changed", state)])
+    big.add_(1)
+    slimmed(trial, answer, [Case("the same two as in the call before, after an add_(1) on both", state)])
+
+
 @slim.property(
     "any two pieces of five cells", asks=(SAME, ONE_DTYPE, BELONG, TOGETHER, ALONE), once_right=True
 )

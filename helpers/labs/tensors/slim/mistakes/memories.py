@@ -10,6 +10,7 @@ from torch import Tensor
 from helpers.check.spec import returned
 from helpers.labs.tensors.slim.exercise import (
     ALONE,
+    EACH,
     NOTHING_SAVED,
     TOGETHER,
     slim,
@@ -299,3 +300,20 @@ def counted_for_each_tensor() -> Answer:
             sum(t.untyped_storage().nbytes() for t in new.values()) < old.untyped_storage().nbytes()
         )
     )
+
+
+_kept: dict[tuple[tuple[str, int], ...], tuple[State, State]] = {}
+
+
+@slim.mistake(breaks=EACH)
+def kept_by_the_tensors(state: State) -> State:
+    """The result is that of an earlier call with the same tensors, whose values have changed since. Perhaps results are kept, by the
+    tensors or by where they lie.
+    """
+    key = tuple((name, id(t)) for name, t in state.items())
+    if key not in _kept:
+        _kept[key] = (
+            dict(state),
+            right(state),
+        )  # the tensors, too: so that none of them gets the id of a different one
+    return _kept[key][1]
