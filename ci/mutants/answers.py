@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import linecache
 import sys
 import types
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ci.mutants.operators import Edit, edits
-from ci.notebooks.reference import answer_in, defined, file_name
+from ci.notebooks.reference import answer_in, code_cells, defined, file_name
 from helpers import paths
 from helpers.exercise import Exercise
 
@@ -64,10 +63,9 @@ def of_the_solution(exercise: Exercise) -> Iterator[Mutant]:
 def _cells(exercise: Exercise) -> tuple[Path, list[tuple[str, str]]]:
     """The notebook, and of its cells that hold the solution the id and the source."""
     (notebook,) = paths.SOLUTIONS.glob(f"{exercise.id[:2]}_*.ipynb")
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    sources = [(cell["id"], "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code"]
+    cells = code_cells(notebook.read_text(encoding="utf-8"))
     return notebook, [
-        (id, source) for id, source in sources if BEGIN in source and _defines(source, exercise.names)
+        (id, source) for id, source in cells if BEGIN in source and _defines(source, exercise.names)
     ]
 
 

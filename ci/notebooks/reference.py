@@ -43,7 +43,7 @@ def defined(
     module = types.ModuleType("__reference__")
     sys.modules[module.__name__] = module  # a dataclass looks its module up while it is made
     try:
-        for id, source in _code_cells(notebook.read_text(encoding="utf-8")):
+        for id, source in code_cells(notebook.read_text(encoding="utf-8")):
             edited = replaced.get(id)
             _define(ast.unparse(edited) if edited else source, f"{notebook.name}:{id}", module)
         yield module
@@ -75,7 +75,7 @@ def solutions_of(root: Path, lab: str) -> dict[str, Any]:
 
 # What an edit leaves as it is, is parsed once for all edits. Both depend on the text alone, which is read each time.
 @lru_cache(maxsize=2)
-def _code_cells(text: str) -> tuple[tuple[str, str], ...]:
+def code_cells(text: str) -> tuple[tuple[str, str], ...]:
     """Id and source of each code cell of a notebook."""
     cells = json.loads(text)["cells"]
     return tuple((cell["id"], "".join(cell["source"])) for cell in cells if cell["cell_type"] == "code")
