@@ -269,7 +269,7 @@ def compare(
     )
     if here.calls != there.calls:
         trial.fail(
-            f"{words}: {unlike(here.calls, there.calls, 'of the functions of the table')} {lesson}",
+            f"{words}: {unlike(here.calls, there.calls, 'Functions of the table')} {lesson}",
             expected=listed(there.calls, "no function of the table"),
             got=listed(here.calls, "no function of the table"),
             observed=(words, here.calls, ran.names),
@@ -279,7 +279,7 @@ def compare(
     )
     if ran.names != expected.names:
         trial.fail(
-            f"{words}: {unlike(ran.names, expected.names, 'of the operations that a mode outside sees')} What is in the "
+            f"{words}: {unlike(ran.names, expected.names, 'Operations that a mode outside sees')} What is in the "
             "table does not run, and what is not in it runs as it is.",
             expected=listed(expected.names, "no operation"),
             got=listed(ran.names, "no operation"),
@@ -321,11 +321,11 @@ def listed(names: list[str], none: str = "nothing") -> str:
 
 
 def unlike(got: list[str], want: list[str], what: str) -> str:
-    """ "Of the functions of the table, mm.default is missing." """
+    """ "Functions of the table that are missing: mm.default." """
     missing, more = _without(want, got), _without(got, want)
-    parts = [f"missing {what}: {listed(missing)}."] if missing else []
-    parts += [f"too much {what}: {listed(more)}."] if more else []
-    return " ".join(parts) or f"the order {what} is a different one."
+    parts = [f"{what} that are missing: {listed(missing)}."] if missing else []
+    parts += [f"{what} that are too much: {listed(more)}."] if more else []
+    return " ".join(parts) or f"{what} come in a different order."
 
 
 def _without(some: list[str], others: list[str]) -> list[str]:
