@@ -154,6 +154,25 @@ def any_order(answer: Any, trial: Trial) -> None:
             )
 
 
+@mini_dispatcher.property("a priority of forty keys", asks=(LISTS, CALL))
+def many_keys(answer: Any, trial: Trial) -> None:
+    names = trial.random.sample([f"key {number}" for number in range(40)], 40)
+    for count in (2, 3, 3, 5, 5, 11, 40):
+        bench = Bench(answer, trial, names)
+        bench.register("add", *reversed(names))
+        places = trial.random.sample(range(40), count)
+        trial.given(
+            f"a priority of 40 keys, and x with the keys at places {places[:6]}{' ...' * (count > 6)} of it"
+        )
+        one = Thing("x", *(names[place] for place in places))
+        bench.expect(
+            'call("add", x)',
+            lambda bench=bench, one=one: bench.dispatcher.call("add", one),
+            [f"{names[min(places)]} of add"],
+            "The first of `priority` that is among the keys of the arguments is the highest.",
+        )
+
+
 @mini_dispatcher.property("keys that are not in priority do not count", asks=OTHERS)
 def others_do_not_count(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)

@@ -26,7 +26,9 @@ from helpers.labs.dispatch.mini_dispatcher.mix import drawn_table
 from helpers.notebook.stubs import missing_exercise
 
 
-@mini_dispatcher.property("an unknown key is a ValueError", asks=(UNKNOWN, "The key itself, or a ValueError."))
+@mini_dispatcher.property(
+    "an unknown key is a ValueError", asks=(UNKNOWN, "The key itself, or a ValueError.")
+)
 def unknown_keys(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)
     d = bench.dispatcher
