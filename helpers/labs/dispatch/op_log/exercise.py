@@ -99,7 +99,7 @@ def views(answer: Any, trial: Trial) -> None:
             "A list of views is a view to torch, too.",
         ),
         (
-            "reshape that copies, edits in place, `out=`, view_copy, unsafe_split",
+            "a product of a stack, edits in place, view_copy, unsafe_split",
             inputs.no_views,
             "`func.is_view` is False of what edits its argument, and of `_unsafe_view`, `view_copy` and `unsafe_split`.",
         ),
@@ -110,6 +110,68 @@ def views(answer: Any, trial: Trial) -> None:
         ),
     ):
         require(answer, trial, words, make, lesson)
+
+
+@op_log.property("results are those without the log", asks=SAME)
+def same_results(answer: Any, trial: Trial) -> None:
+    for words, make, lesson in (
+        (
+            "operations with arguments by name: alpha, dtype, correction, sorter",
+            results.arguments_by_name,
+            "All arguments go on to the operation.",
+        ),
+        (
+            "add_, `out=`, and an edit of a row",
+            results.in_place,
+            "An edit in place happens once, and gives its argument back.",
+        ),
+        ("max, split, _foreach_mul", results.several, "What the operation returns is returned as it is."),
+        ("item(), equal, tolist()", results.numbers, "Results that are no tensors come, too."),
+        ("numbers drawn from a generator", results.draws, "Each operation draws once."),
+        ("a forward and a backward", results.gradients, "The graph stays as it is."),
+    ):
+        results.same(answer, trial, words, make, lesson)
+
+
+@op_log.property("no tensor is kept alive", asks=KEPT)
+def nothing_kept(answer: Any, trial: Trial) -> None:
+    x, log = drawn(trial.generator, 5), answer()
+
+    def work() -> list[StorageWeakRef]:
+        given = x + 1
+        return _let_go(given, given.exp(), torch.cat([given, x]), given[1:].clone())
+
+    alive: list[tuple[str, int]] = []
+    with collector(by_itself=False):
+        with log:
+            made = work()
+            alive.append(("in the block", _living(made)))
+            x.neg()
+            alive.append(("in the block, one operation later", _living(made)))
+        alive.append(("behind the block", _living(made)))
+    _none_lives(trial, alive, "tensors that are made and let go in a block")
+
+
+def _let_go(*tensors: Tensor) -> list[StorageWeakRef]:
+    return [StorageWeakRef(each.untyped_storage()) for each in tensors]
+
+
+def _living(made: list[StorageWeakRef]) -> int:
+    return sum(not each.expired() for each in made)
+
+
+def _none_lives(trial: Trial, alive: list[tuple[str, int]], words: str) -> None:
+    """Wrong if tensors were still alive. alive: how many, at which time."""
+    kept = [(when, count) for when, count in alive if count]
+    trial.given(f"{words}; the garbage collector does not run")
+    trial.true(
+        not kept,
+        f"{kept[0][0].capitalize() if kept else ''}, tensors that nobody else has are still alive: the log, or something "
+        "that it has made, holds them.",
+        expected="no tensor alive",
+        got="; ".join(f"{when}: {count} alive" for when, count in kept),
+        observed=("alive", kept),
+    )
 
 
 @op_log.property("what a backward runs, too", asks=BACKENDS)
@@ -153,27 +215,6 @@ def raising(answer: Any, trial: Trial) -> None:
         ),
     ):
         require(answer, trial, words, make, "It was called, and so it stands there; what runs after it, too.")
-
-
-@op_log.property("results are those without the log", asks=SAME)
-def same_results(answer: Any, trial: Trial) -> None:
-    for words, make, lesson in (
-        (
-            "operations with arguments by name: alpha, dtype, correction, sorter",
-            results.arguments_by_name,
-            "All arguments go on to the operation.",
-        ),
-        (
-            "add_, `out=`, and an edit of a row",
-            results.in_place,
-            "An edit in place happens once, and gives its argument back.",
-        ),
-        ("max, split, _foreach_mul", results.several, "What the operation returns is returned as it is."),
-        ("item(), equal, tolist()", results.numbers, "Results that are no tensors come, too."),
-        ("numbers drawn from a generator", results.draws, "Each operation draws once."),
-        ("a forward and a backward", results.gradients, "The graph stays as it is."),
-    ):
-        results.same(answer, trial, words, make, lesson)
 
 
 @op_log.property("errors are those without the log", asks=SAME)
@@ -231,6 +272,35 @@ def after_an_error(answer: Any, trial: Trial) -> None:
         x.cos() @ x
     right(trial, log, ["aten.cos.default", "aten.mm.default"], words, "What ran in the block is listed.")
     ended(trial, log, words)
+
+
+@op_log.property("no tensor is kept alive by an error", asks=KEPT)
+def nothing_kept_by_an_error(answer: Any, trial: Trial) -> None:
+    x, log = drawn(trial.generator, 5), answer()
+    made: list[StorageWeakRef] = []
+    alive: list[tuple[str, int]] = []
+
+    def fails() -> None:
+        given = x * 2
+        made.extend(_let_go(given))
+        given.add_(1)
+        raise KeyError
+
+    def does_not_fit() -> None:
+        given = x[None] + 1
+        made.extend(_let_go(given))
+        torch.mm(given, given)
+
+    with collector(by_itself=False):
+        for when, call in (
+            ("behind a block that an error ended", fails),
+            ("behind a block in which an operation raised", does_not_fit),
+        ):
+            made.clear()
+            with suppress(Exception), log:
+                call()
+            alive.append((when, _living(made)))
+    _none_lives(trial, alive, "tensors that are made in a block, and let go when an error comes")
 
 
 @op_log.property("one log in several blocks; two logs", asks=(SEVERAL, TWO, AFTER))
@@ -327,59 +397,6 @@ def other_modes(answer: Any, trial: Trial) -> None:
             observed=("other mode", outside, seen),
         )
         right(trial, log, ["aten.exp.default", "aten.t.default (view)"], words, "The log lists them, too.")
-
-
-@op_log.property("no tensor is kept alive", asks=KEPT)
-def nothing_kept(answer: Any, trial: Trial) -> None:
-    x, log = drawn(trial.generator, 5), answer()
-
-    def let_go(*tensors: Tensor) -> list[StorageWeakRef]:
-        return [StorageWeakRef(each.untyped_storage()) for each in tensors]
-
-    def work() -> list[StorageWeakRef]:
-        given = x + 1  # which torch keeps no copy of
-        return let_go(given, given.exp(), torch.cat([given, x]), given[1:].clone())
-
-    def fails() -> None:
-        given = x * 2
-        made.extend(let_go(given))
-        given.add_(1)
-        raise KeyError
-
-    made: list[StorageWeakRef] = []
-    alive: list[tuple[str, int]] = []
-    with collector(by_itself=False):
-        with log:
-            made += work()
-            alive.append(("in the block", _living(made)))
-            x.neg()
-            alive.append(("in the block, one operation later", _living(made)))
-        alive.append(("behind the block", _living(made)))
-        made.clear()
-        with suppress(KeyError), log:
-            fails()
-        alive.append(("behind a block that an error ended", _living(made)))
-        made.clear()
-        with log, suppress(RuntimeError):
-            given = torch.ones(4, 3)
-            made += let_go(given)
-            torch.mm(given, given)
-        del given
-        alive.append(("behind a block in which an operation raised", _living(made)))
-    kept = [(when, count) for when, count in alive if count]
-    trial.given("tensors that are made and let go in a block; the garbage collector does not run")
-    trial.true(
-        not kept,
-        f"{kept[0][0].capitalize() if kept else ''}, tensors that nobody else has are still alive: the log, or something that it "
-        "has made, holds them.",
-        expected="no tensor alive",
-        got="; ".join(f"{when}: {count} alive" for when, count in kept),
-        observed=("alive", kept),
-    )
-
-
-def _living(made: list[StorageWeakRef]) -> int:
-    return sum(not each.expired() for each in made)
 
 
 @op_log.property("two logs in two threads", asks=(NESTED, TWO))

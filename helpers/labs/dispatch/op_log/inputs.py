@@ -167,7 +167,7 @@ def plain(generator: torch.Generator) -> Run:
     x, y = drawn(generator, 4, 3), drawn(generator, 3, 5)
 
     def run() -> Any:
-        return torch.cat([(x @ y).exp().mul(2.0).exp() + 1, torch.ones(2, 5)]).sum(dim=1)
+        return torch.cat([(x @ y).exp().mul(2.0).exp() + 1, x @ y]).sum(dim=1)
 
     return run
 
@@ -198,13 +198,12 @@ def lists_of_views(generator: torch.Generator) -> Run:
 
 
 def no_views(generator: torch.Generator) -> Run:
-    x = drawn(generator, 4, 3)
+    x, y = drawn(generator, 4, 3), drawn(generator, 3, 5)
 
     def run() -> Any:
-        x.t().reshape(12)  # permute or t, a clone, and _unsafe_view
+        x.view(2, 2, 3) @ y  # view, mm and _unsafe_view
         x.add_(1).t_().unsqueeze_(0)
-        torch.add(x, 1, out=x)
-        return torch.view_copy(x, (12,)), x.unsafe_split(1, dim=1), torch.ones(2)
+        return torch.view_copy(x, (12,)), x.unsafe_split(1, dim=1)
 
     return run
 

@@ -493,16 +493,29 @@ class HidesFromOthers(Steps):
 
 
 @op_log.mistake(breaks=TWO)
-class ModesOfAllLogs(Steps):
-    """Two logs in two threads disturb each other. Perhaps the modes of all logs lie in one list, so that a log ends the block of
-    a different one: each needs its own.
+class OneModeForAll(Steps):
+    """Two logs in two threads disturb each other. Perhaps all logs share a mode, or a list of those that are open: a block of the one
+    need not begin or end where that of the other does.
     """
 
+    open: ClassVar[list[Any]] = []
     shared: ClassVar[list[Any]] = []
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.modes = self.shared
+    def __enter__(self) -> Any:
+        self.open.append(self)
+        if len(self.open) == 1:
+            self.shared.append(self.mode())
+            self.shared[0].__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.open.remove(self)
+        if not self.open:
+            self.shared.pop().__exit__(*error)
+
+    def note(self, func: Any, args: Any) -> None:
+        for log in self.open:
+            Steps.note(log, func, args)
 
 
 # What is kept.
