@@ -50,8 +50,23 @@ ERRORS = "What it raises passes through."
 
 @bytes_moved.property("what is read and what is made, by operation", asks=(BYTES, KEYS, SUM, READS))
 def read_and_made(answer: Any, trial: Trial) -> None:
+    x = torch.randn(4, 3, generator=trial.generator)
+    trial.given("torch.exp of an x of size (4, 3), twice")
+    first, second = (_copy(trial.call(lambda: answer(torch.exp, x))) for _ in range(2))
+    trial.true(
+        first == second,
+        "The same call, made again, gave a different result: something of an earlier call is left.",
+        expected=first,
+        got=second,
+        observed="differs from call to call",
+    )
+    right(trial, first, counted(torch.exp, x), "torch.exp", "It reads x, and makes its result.")
     for case in (inputs.PLAIN, inputs.OVERLOADS, inputs.DTYPES):
         require(answer, trial, case)
+
+
+def _copy(result: Any) -> Any:
+    return dict(result) if isinstance(result, dict) else result
 
 
 @bytes_moved.property("views are left out", asks=(NOT_MADE, LEFT_OUT))
@@ -60,15 +75,15 @@ def views(answer: Any, trial: Trial) -> None:
         require(answer, trial, case)
 
 
-@bytes_moved.property("what is changed in place is read and written", asks=(READS, NOT_MADE))
-def in_place(answer: Any, trial: Trial) -> None:
-    for case in (inputs.IN_PLACE, inputs.OUT, inputs.OF_LISTS, inputs.RUNNING):
-        require(answer, trial, case)
-
-
 @bytes_moved.property("tensors in lists, by keyword, and in two places", asks=(READS, TWO_PLACES))
 def everywhere(answer: Any, trial: Trial) -> None:
     for case in (inputs.LISTS, inputs.BY_KEYWORD, inputs.TWICE):
+        require(answer, trial, case)
+
+
+@bytes_moved.property("what is changed in place is read and written", asks=(READS, NOT_MADE))
+def in_place(answer: Any, trial: Trial) -> None:
+    for case in (inputs.IN_PLACE, inputs.OUT, inputs.OF_LISTS, inputs.RUNNING):
         require(answer, trial, case)
 
 
@@ -88,12 +103,6 @@ def only_memory(answer: Any, trial: Trial) -> None:
 )
 def sizes(answer: Any, trial: Trial) -> None:
     require(answer, trial, inputs.SIZES)
-
-
-@bytes_moved.property("a backward, too", asks=(BYTES, SUM))
-def backward(answer: Any, trial: Trial) -> None:
-    require(answer, trial, inputs.TRAINING)
-    require(answer, trial, inputs.TWICE_BACKWARD)
 
 
 @bytes_moved.property("fn runs once, with the tensors themselves", asks=(ONCE, BYTES))
@@ -127,6 +136,12 @@ def once(answer: Any, trial: Trial) -> None:
     trial.equal(w.grad, want, "The gradient of the second", observed="no gradient")
 
 
+@bytes_moved.property("a backward, too", asks=(BYTES, SUM))
+def backward(answer: Any, trial: Trial) -> None:
+    require(answer, trial, inputs.TRAINING)
+    require(answer, trial, inputs.TWICE_BACKWARD)
+
+
 @bytes_moved.property("what fn raises passes through", asks=ERRORS)
 def errors(answer: Any, trial: Trial) -> None:
     x = torch.randn(4, 3, generator=trial.generator)
@@ -140,7 +155,7 @@ def errors(answer: Any, trial: Trial) -> None:
         came: BaseException | None = None
         got: Any = None
         try:
-            got = trial.call(lambda fn=fn: answer(fn, x))
+            got = answer(fn, x)
         except (KeyError, _Stop) as raised:
             came = raised
         trial.true(
@@ -154,7 +169,7 @@ def errors(answer: Any, trial: Trial) -> None:
     trial.given("x @ x of size (4, 3), behind x.exp()")
     trial.raises(
         RuntimeError,
-        lambda: trial.call(lambda: answer(lambda x: x.exp() @ x, x)),
+        lambda: answer(lambda x: x.exp() @ x, x),
         "for sizes that do not fit",
     )
     require(answer, trial, inputs.PLAIN)

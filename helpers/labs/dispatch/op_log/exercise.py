@@ -16,7 +16,7 @@ from helpers.check.operations import operations
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dispatch.op_log import inputs, results
-from helpers.labs.dispatch.op_log.inputs import drawn, ended, require, right
+from helpers.labs.dispatch.op_log.inputs import drawn, ended, fresh, require, right
 from helpers.labs.memory.shared.collector import collector
 
 op_log = Exercise(
@@ -57,7 +57,7 @@ KEPT = "No tensor is kept alive."
 @op_log.property("each operation by its full name, in order", asks=(LISTS, NAMES))
 def names(answer: Any, trial: Trial) -> None:
     trial.given("with OpLog() as log: x.exp()")
-    x, made = drawn(trial.generator, 3, 2), answer()
+    x, made = drawn(trial.generator, 3, 2), fresh(answer, trial)
     with made as log:
         result = x.exp()
     trial.true(

@@ -61,7 +61,7 @@ def require(answer: Any, trial: Trial, words: str, make: Make, lesson: str) -> N
     seed = trial.random.randrange(1 << 30)
     want = wanted(make(torch.Generator().manual_seed(seed)))
     run = make(torch.Generator().manual_seed(seed))
-    log = fresh(answer, trial, words)
+    log = fresh(answer, trial)
     with log:
         came = outcome(run)
     trial.true(
@@ -76,7 +76,7 @@ def require(answer: Any, trial: Trial, words: str, make: Make, lesson: str) -> N
     ended(trial, log, words)
 
 
-def fresh(answer: Any, trial: Trial, words: str) -> Any:
+def fresh(answer: Any, trial: Trial) -> Any:
     """A new log. Wrong if something is listed in it already."""
     log = answer()
     there = [word(each) for each in getattr(log, "ops", [])]
@@ -85,7 +85,7 @@ def fresh(answer: Any, trial: Trial, words: str) -> Any:
         "A new log lists operations already, those of an earlier one perhaps. Two logs have two lists.",
         expected="nothing",
         got=", ".join(there),
-        observed=("not empty", words, there),
+        observed="not empty",
     )
     return log
 
