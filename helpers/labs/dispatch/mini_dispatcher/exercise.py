@@ -19,7 +19,9 @@ mini_dispatcher = Exercise(
 )
 
 
-@mini_dispatcher.property("TODO: what is true of every right answer", asks="TODO: the words of the docstring that it holds")
+@mini_dispatcher.property(
+    "TODO: what is true of every right answer", asks="TODO: the words of the docstring that it holds"
+)
 def _(answer: Any, trial: Trial) -> None:
     x = torch.randn(3, 5, generator=trial.generator)
     trial.given(f"x of shape {tuple(x.shape)}")

@@ -19,7 +19,9 @@ scaled_tensor = Exercise(
 )
 
 
-@scaled_tensor.property("TODO: what is true of every right answer", asks="TODO: the words of the docstring that it holds")
+@scaled_tensor.property(
+    "TODO: what is true of every right answer", asks="TODO: the words of the docstring that it holds"
+)
 def _(answer: Any, trial: Trial) -> None:
     x = torch.randn(3, 5, generator=trial.generator)
     trial.given(f"x of shape {tuple(x.shape)}")
