@@ -118,6 +118,17 @@ class WithoutUnderscore(Steps):
         return name.strip("_") in names
 
 
+@mini_autocast.mistake(breaks=OTHERS)
+class AllOthersRaised(Steps):
+    """A function in neither set got its bfloat16 or float16 tensor in a different dtype. What stands in neither set is left alone."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.__name__ in self.lower:
+            return super().__torch_function__(func, types, args, kwargs)
+        args, kwargs = self.mapped(self.raised, args, kwargs or {})
+        return func(*args, **kwargs)
+
+
 @mini_autocast.mistake(breaks=WHEREVER)
 class NoKeywords(Steps):
     """A tensor that is given by keyword was not cast: F.linear(x, weight=w) has one."""
@@ -216,8 +227,11 @@ class OnlyWithGrad(Steps):
 class OneForEachMode(Steps):
     """In a block with uses under no_grad and with grad the leaf was cast twice: a cast with a way back serves both."""
 
-    def key(self, t: Tensor) -> Any:
-        return id(t), torch.is_grad_enabled()
+    def kept(self, t: Tensor) -> Tensor:
+        key = id(t), torch.is_grad_enabled()
+        if key not in self.casts:
+            self.casts[key] = (t, self.cast(t))
+        return self.casts[key][1]
 
 
 @mini_autocast.mistake(breaks=AUTOCAST)
@@ -334,13 +348,13 @@ class IdsOfFreedLeaves(Steps):
 
     def kept(self, t: Tensor) -> Tensor:
         if id(t) not in self.casts:
-            self.casts[id(t)] = t.detach().to(self.dtype)
-        cast = self.casts[id(t)]
-        return _Both.apply(t, cast) if torch.is_grad_enabled() else cast
-
-
-class _Both(_Cast):
-    """The same, with the sum in the dtype of the cast: what is wrong is only the id."""
+            self.casts[id(t)] = [t.detach().to(self.dtype), None]
+        pair = self.casts[id(t)]
+        if not torch.is_grad_enabled():
+            return pair[0]
+        if pair[1] is None:
+            pair[1] = _Cast.apply(t, pair[0])
+        return pair[1]
 
 
 @mini_autocast.mistake(breaks="until the outermost block of this object ends")
@@ -350,6 +364,22 @@ class ForgetsInside(Steps):
     def end(self, *error: Any) -> None:
         self.depth -= 1
         self.forget()
+
+
+@mini_autocast.mistake(breaks="until the outermost block of this object ends")
+class EachBlockItsOwn(Steps):
+    """An inner block of the same object cast the leaf once more, and so did the next inside it. The cast of the outermost block serves
+    them all.
+    """
+
+    def begin(self) -> None:
+        super().begin()
+        self.outer = [*getattr(self, "outer", []), self.casts]
+        self.casts = {}
+
+    def end(self, *error: Any) -> None:
+        self.depth -= 1
+        self.casts = self.outer.pop()
 
 
 @mini_autocast.mistake(breaks="until the outermost block of this object ends")
@@ -432,3 +462,11 @@ class Swallows(Steps):
     def __exit__(self, *error: Any) -> Any:
         super().__exit__(*error)
         return True
+
+
+@mini_autocast.mistake(breaks=ENDED)
+class NeverLeaves(Steps):
+    """After the block the mode was still on. TorchFunctionMode's own `__exit__` takes it off: it is to be called, too."""
+
+    def __exit__(self, *error: Any) -> Any:
+        self.end(*error)
