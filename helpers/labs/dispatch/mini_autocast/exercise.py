@@ -13,7 +13,10 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dispatch.mini_autocast.inputs import (
+    alike,
+    backward,
     casts,
+    compare_gradients,
     drawn,
     leaf,
     made,
@@ -21,6 +24,7 @@ from helpers.labs.dispatch.mini_autocast.inputs import (
     same,
     short,
     telling,
+    used,
 )
 from helpers.labs.dispatch.shared.collected import collected
 
@@ -85,7 +89,7 @@ def lowered(answer: Any, trial: Trial) -> None:
                 got = run()
             with torch.autocast("cpu", dtype):
                 want = run()
-            plain = isinstance(got, Tensor) and _alike(got, run().detach())
+            plain = isinstance(got, Tensor) and alike(got, run().detach())
             key = ("lower", name, short(dtype), plain)
             why = (
                 "It is what the function gives for float32 tensors."
@@ -115,6 +119,30 @@ def raised(answer: Any, trial: Trial) -> None:
                     want = run()
                 key = ("higher", name, of == dtype)
                 same(trial, got, want, f"The result of {name}", "A function of `higher` gets float32.", key)
+
+
+@mini_autocast.property("the arguments do not change", asks=UNCHANGED)
+def unchanged(answer: Any, trial: Trial) -> None:
+    for kind, names in (
+        (torch.float32, "lower"),
+        (torch.float16, "higher"),
+    ):
+        for grad in (False, True):
+            x = drawn(trial, 3, 4).to(kind).requires_grad_(grad)
+            copy, version, place = x.detach().clone(), x._version, x.data_ptr()
+            trial.given(
+                f"a {short(kind)} tensor{', a leaf that requires grad,' if grad else ''} goes to a function of `{names}`"
+            )
+            with answer(torch.bfloat16, {"one"}, {"two"}):
+                telling("one" if names == "lower" else "two")(x)
+            now = (x.dtype == kind, x.requires_grad == grad, x.data_ptr() == place, x._version == version)
+            trial.true(
+                all(now) and torch.equal(x.detach(), copy) and x.is_leaf and x.grad is None,
+                f"The argument was changed: its dtype is {short(x.dtype)}, requires_grad {x.requires_grad}"
+                + ("." if not all(now[:2]) else ", and its memory or its version is a different one."),
+                expected=f"{short(kind)}, and the memory that it had",
+                observed=("argument", short(x.dtype), names, grad, now),
+            )
 
 
 @mini_autocast.property(
@@ -147,7 +175,7 @@ def others(answer: Any, trial: Trial) -> None:
                 with answer(dtype, {"one", "other"}, {"two"}):
                     (got,) = telling(name)(each).args
                 to = dtype if each.dtype in low else torch.float32 if each.dtype in high else each.dtype
-                is_right = got is each if to == each.dtype else _alike(got, each.detach().to(to))
+                is_right = got is each if to == each.dtype else alike(got, each.detach().to(to))
                 if not is_right:
                     came = short(got.dtype) if isinstance(got, Tensor) else type(got).__name__
                     found.append((kind, "the tensor itself" if to == each.dtype else short(to), came))
@@ -225,30 +253,6 @@ def wherever(answer: Any, trial: Trial) -> None:
     )
 
 
-@mini_autocast.property("the arguments do not change", asks=UNCHANGED)
-def unchanged(answer: Any, trial: Trial) -> None:
-    for kind, names in (
-        (torch.float32, "lower"),
-        (torch.float16, "higher"),
-    ):
-        for grad in (False, True):
-            x = drawn(trial, 3, 4).to(kind).requires_grad_(grad)
-            copy, version, place = x.detach().clone(), x._version, x.data_ptr()
-            trial.given(
-                f"a {short(kind)} tensor{', a leaf that requires grad,' if grad else ''} goes to a function of `{names}`"
-            )
-            with answer(torch.bfloat16, {"one"}, {"two"}):
-                telling("one" if names == "lower" else "two")(x)
-            now = (x.dtype == kind, x.requires_grad == grad, x.data_ptr() == place, x._version == version)
-            trial.true(
-                all(now) and torch.equal(x.detach(), copy) and x.is_leaf and x.grad is None,
-                f"The argument was changed: its dtype is {short(x.dtype)}, requires_grad {x.requires_grad}"
-                + ("." if not all(now[:2]) else ", and its memory or its version is a different one."),
-                expected=f"{short(kind)}, and the memory that it had",
-                observed=("argument", short(x.dtype), names, grad, now),
-            )
-
-
 @mini_autocast.property("a leaf is cast once", asks=ONCE)
 def cast_once(answer: Any, trial: Trial) -> None:
     x, w, b = drawn(trial, 4, 5), nn.Parameter(drawn(trial, 5, 5)), nn.Parameter(drawn(trial, 5))
@@ -320,9 +324,9 @@ def gradients(answer: Any, trial: Trial) -> None:
                 h = leaves[0]
                 for _ in range(3):
                     h = F.linear(h, *leaves[1:])
-            _backward(trial, h)
+            backward(trial, h)
             grads.append([each.grad for each in leaves])
-        _compare_grads(
+        compare_gradients(
             trial, ("x", "w", "b"), *grads, "torch.autocast gives this gradient.", f"thrice {short(dtype)}"
         )
     trial.given("two losses of one weight, with a backward after each, in one block")
@@ -331,17 +335,17 @@ def gradients(answer: Any, trial: Trial) -> None:
         w = start[1].clone().requires_grad_()
         with block:
             for factor in (1.0, 3.0):
-                _backward(trial, F.mse_loss(torch.mm(start[0], w), start[0] * factor))
+                backward(trial, F.mse_loss(torch.mm(start[0], w), start[0] * factor))
         grads.append([w.grad])
-    _compare_grads(trial, ("w",), *grads, "torch.autocast gives this gradient.", "two losses")
+    compare_gradients(trial, ("w",), *grads, "torch.autocast gives this gradient.", "two losses")
     trial.given("F.mse_loss(v, y), a function of `higher`; v is a float16 leaf")
     grads = []
     for block in (made(answer), torch.autocast("cpu", torch.bfloat16)):
         v = start[0].to(torch.float16).requires_grad_()
         with block:
-            _backward(trial, F.mse_loss(v, start[0] * 2))
+            backward(trial, F.mse_loss(v, start[0] * 2))
         grads.append([v.grad])
-    _compare_grads(trial, ("v",), *grads, "torch.autocast gives this gradient.", "higher")
+    compare_gradients(trial, ("v",), *grads, "torch.autocast gives this gradient.", "higher")
 
 
 @mini_autocast.property("also where the leaf was first used under no_grad", asks=GRADIENTS)
@@ -354,37 +358,12 @@ def after_no_grad(answer: Any, trial: Trial) -> None:
         with torch.no_grad():
             F.linear(x, w)
         got = F.linear(x, w)
-    _backward(trial, got, up)
+    backward(trial, got, up)
     other = w.detach().clone().requires_grad_()
     F.linear(x.to(torch.bfloat16), other.to(torch.bfloat16)).backward(up)
-    _compare_grads(
+    compare_gradients(
         trial, ("w",), [w.grad], [other.grad], "The leaf was first used under no_grad.", "after no_grad"
     )
-
-
-def _backward(trial: Trial, result: Tensor, up: Tensor | None = None) -> None:
-    """The backward of a result, outside the answer."""
-    trial.true(
-        isinstance(result, Tensor) and result.requires_grad,
-        "The result does not require grad: no gradient can go back to the leaf. Perhaps the cast was made of a detached "
-        "tensor, or under no_grad.",
-        expected="a result with a way back to the leaf",
-        got="requires_grad=False",
-        observed="no way back",
-    )
-    result.backward(torch.ones_like(result) if up is None else up)
-
-
-def _compare_grads(trial: Trial, names: Any, got: Any, want: Any, why: str, key: str) -> None:
-    for name, one, other in zip(names, got, want, strict=True):
-        trial.true(
-            one is not None,
-            f"{name} got no gradient. {why}",
-            expected=other,
-            got="None",
-            observed=("no gradient", key, name),
-        )
-        same(trial, one, other, f"The gradient of {name}", why, ("gradient", key, name))
 
 
 @mini_autocast.property("the other tensors are cast as they are now", asks=(LOWERED, AUTOCAST, ONCE))
@@ -405,7 +384,7 @@ def not_stale(answer: Any, trial: Trial) -> None:
     with made(answer), torch.no_grad():
         results = [torch.mm(x * number, v) for number in range(1, 41)]
     for number, result in enumerate(results, 1):
-        if not _alike(result, torch.mm((x * number).to(torch.bfloat16), v.to(torch.bfloat16))):
+        if not alike(result, torch.mm((x * number).to(torch.bfloat16), v.to(torch.bfloat16))):
             wrong.append(number)
     trial.true(
         not wrong,
@@ -421,7 +400,7 @@ def not_stale(answer: Any, trial: Trial) -> None:
     wrong = [
         number
         for number, (result, value) in enumerate(zip(results, values, strict=True))
-        if not _alike(result, torch.mm(x.to(torch.bfloat16), value.to(torch.bfloat16)))
+        if not alike(result, torch.mm(x.to(torch.bfloat16), value.to(torch.bfloat16)))
     ]
     trial.true(
         not wrong,
@@ -430,10 +409,6 @@ def not_stale(answer: Any, trial: Trial) -> None:
         expected="the product of each leaf",
         observed="of freed leaves",
     )
-
-
-def _alike(one: Any, other: Tensor) -> bool:
-    return isinstance(one, Tensor) and one.dtype == other.dtype and torch.equal(one.detach(), other)
 
 
 @mini_autocast.property("blocks of one object can be nested", asks=ONCE)
@@ -553,7 +528,7 @@ def forgotten(answer: Any, trial: Trial) -> None:
         with collected() as collect:
             w = leaf(trial, 3, 5)
             leaf_memory, leaf_alive = StorageWeakRef(w.untyped_storage()), weakref.ref(w)
-            cast_memory = _used(block, tells, w, grad, error)
+            cast_memory = used(block, tells, w, grad, error)
             collect()
             trial.true(
                 cast_memory.expired(),
@@ -571,25 +546,6 @@ def forgotten(answer: Any, trial: Trial) -> None:
                 got="a leaf that something keeps",
                 observed=("leaf alive", words),
             )
-
-
-def _used(block: Any, tells: Any, w: Tensor, grad: bool, error: bool | None) -> StorageWeakRef:
-    """The memory of the cast that a function got in a block, as a weak reference."""
-    memory: list[StorageWeakRef] = []
-    try:
-        with block:
-            if error is None:
-                with block:
-                    tells(w)
-            with torch.set_grad_enabled(grad):
-                got = tells(w).args[0]
-            memory.append(StorageWeakRef(got.untyped_storage()))
-            del got
-            if error:
-                raise KeyError("on purpose")
-    except KeyError:
-        pass
-    return memory[0]
 
 
 @mini_autocast.property("an error ends the block, and passes through", asks=(ENDED, ONCE))

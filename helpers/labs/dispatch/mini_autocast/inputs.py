@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import handle_torch_function, has_torch_function
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -119,3 +120,51 @@ def once(trial: Trial, found: list[str], times: str, key: Any, wanted: int = 1) 
         got=f"{len(found)} casts",
         observed=("casts", key, len(found)),
     )
+
+
+def backward(trial: Trial, result: Tensor, up: Tensor | None = None) -> None:
+    """The backward of a result, outside the answer."""
+    trial.true(
+        isinstance(result, Tensor) and result.requires_grad,
+        "The result does not require grad: no gradient can go back to the leaf. Perhaps the cast was made of a detached "
+        "tensor, or under no_grad.",
+        expected="a result with a way back to the leaf",
+        got="requires_grad=False",
+        observed="no way back",
+    )
+    result.backward(torch.ones_like(result) if up is None else up)
+
+
+def compare_gradients(trial: Trial, names: Any, got: Any, want: Any, why: str, key: str) -> None:
+    for name, one, other in zip(names, got, want, strict=True):
+        trial.true(
+            one is not None,
+            f"{name} got no gradient. {why}",
+            expected=other,
+            got="None",
+            observed=("no gradient", key, name),
+        )
+        same(trial, one, other, f"The gradient of {name}", why, ("gradient", key, name))
+
+
+def alike(one: Any, other: Tensor) -> bool:
+    return isinstance(one, Tensor) and one.dtype == other.dtype and torch.equal(one.detach(), other)
+
+
+def used(block: Any, tells: Any, w: Tensor, grad: bool, error: bool | None) -> StorageWeakRef:
+    """The memory of the cast that a function got in a block, as a weak reference."""
+    memory: list[StorageWeakRef] = []
+    try:
+        with block:
+            if error is None:
+                with block:
+                    tells(w)
+            with torch.set_grad_enabled(grad):
+                got = tells(w).args[0]
+            memory.append(StorageWeakRef(got.untyped_storage()))
+            del got
+            if error:
+                raise KeyError("on purpose")
+    except KeyError:
+        pass
+    return memory[0]
