@@ -89,7 +89,7 @@ def as_given(answer: Any, trial: Trial) -> None:
     }.items():
         trial.given(f"ScaledTensor(inner, 2.5); inner is {words}")
         with behind() as ran:
-            t = trial.call(answer, inner, 2.5)
+            t = answer(inner, 2.5)
         trial.true(
             getattr(t, "inner", None) is inner,
             "`inner` is not the tensor that was given.",
@@ -106,6 +106,28 @@ def as_given(answer: Any, trial: Trial) -> None:
         )
         is_scaled(trial, t, answer, ("given", words))
         nothing_made(trial, ran, ("given", words))
+
+
+@scaled_tensor.property("several of them know nothing of each other", asks=(STANDS, *KEPT))
+def several(answer: Any, trial: Trial) -> None:
+    a, b = drawn(trial, 3, 4), drawn(trial, 3, 4)
+    t, u = answer(a, 2.0), answer(b, -0.5)
+    trial.given("t = ScaledTensor(a, 2.0), then u = ScaledTensor(b, -0.5); each is used, and both together")
+    trial.true(
+        t.inner is a and u.inner is b and (t.scale, u.scale) == (2.0, -0.5),
+        "After the second one was made, inner or scale of the first one is a different one.",
+        expected="2.0 and -0.5, each with its own inner",
+        got=f"{t.scale} and {u.scale}",
+        observed=("mixed", t.inner is a, t.scale),
+    )
+    for words, got, want in (
+        ("t + u", t + u, a * 2.0 + b * -0.5),
+        ("u - t", u - t, b * -0.5 - a * 2.0),
+        ("torch.cat([u, t])", torch.cat([u, t]), torch.cat([b * -0.5, a * 2.0])),
+        ("t * u", t * u, a * 2.0 * (b * -0.5)),
+        ("t @ u.T", t @ u.T, (a @ b.T) * -1.0),
+    ):
+        same_values(trial, plain(got, answer), want, f"The result of {words}", words)
 
 
 @scaled_tensor.property("every other operation gets inner * scale", asks=(EVERY_OTHER, STANDS))
@@ -175,7 +197,7 @@ def _each(
         trial.given(f"{words}; t = ScaledTensor(inner of shape {tuple(inner.shape)}, {scale})")
         t, dense = answer(inner, scale), inner * scale
         want, without = run(dense), run(inner)
-        got = trial.call(run, t)
+        got = run(t)
         is_plain(trial, got, answer, words)
         known = {"what inner gives, without the scale": _listed(without)}
         same_values(trial, _listed(got), _listed(want), "The result", words, known)
@@ -197,7 +219,7 @@ def by_numbers(answer: Any, trial: Trial) -> None:
         ("t / 4", lambda t: t / 4, 0.25),
         ("t / -0.5", lambda t: t / -0.5, -2.0),
         ("-t", lambda t: -t, -1.0),
-        ("-(-t)", lambda t: -(-t), 1.0),
+        ("t.neg().neg()", lambda t: t.neg().neg(), 1.0),
         ("torch.mul(t, 2)", lambda t: torch.mul(t, 2), 2.0),
         ("torch.div(t, 2)", lambda t: torch.div(t, 2), 0.5),
         ("t.neg()", lambda t: t.neg(), -1.0),
@@ -208,7 +230,7 @@ def by_numbers(answer: Any, trial: Trial) -> None:
             of = "" if dtype == torch.float32 else ", of bfloat16"
             trial.given(f"{words}; t = ScaledTensor(inner, 0.5), inner not contiguous{of}")
             with behind() as ran:
-                got = trial.call(run, t)
+                got = run(t)
             is_scaled(trial, got, answer, words)
             trial.true(
                 abs(got.scale - 0.5 * factor) < 1e-9,
@@ -255,7 +277,7 @@ def views(answer: Any, trial: Trial) -> None:
         t = answer(inner, -1.5)
         trial.given(f"{words}; t = ScaledTensor(inner of shape (4, 6), -1.5)")
         with behind() as ran:
-            got = trial.call(run, t)
+            got = run(t)
         want = run(inner)
         several = isinstance(want, tuple | list)
         trial.true(
@@ -307,7 +329,7 @@ def products(answer: Any, trial: Trial) -> None:
             )
             product = torch.mm(*(each.float() for each in parts))
             with behind() as ran:
-                got = trial.call(run)
+                got = run()
             is_plain(trial, got, answer, words)
             one = {0.5: 0.5, -3.0: -3.0}.get(factor, None)
             known = {"the product of the inner tensors, not multiplied": product.to(dtype)}
@@ -437,25 +459,3 @@ def as_a_leaf(answer: Any, trial: Trial) -> None:
                 same_values(
                     trial, plain(mine.grad, answer), other.grad, "The gradient of y", ("y", words, number)
                 )
-
-
-@scaled_tensor.property("several of them know nothing of each other", asks=(STANDS, *KEPT))
-def several(answer: Any, trial: Trial) -> None:
-    a, b = drawn(trial, 3, 4), drawn(trial, 3, 4)
-    t, u = answer(a, 2.0), answer(b, -0.5)
-    trial.given("t = ScaledTensor(a, 2.0), then u = ScaledTensor(b, -0.5); each is used, and both together")
-    trial.true(
-        t.inner is a and u.inner is b and (t.scale, u.scale) == (2.0, -0.5),
-        "After the second one was made, inner or scale of the first one is a different one.",
-        expected="2.0 and -0.5, each with its own inner",
-        got=f"{t.scale} and {u.scale}",
-        observed=("mixed", t.inner is a, t.scale),
-    )
-    for words, got, want in (
-        ("t + u", t + u, a * 2.0 + b * -0.5),
-        ("u - t", u - t, b * -0.5 - a * 2.0),
-        ("torch.cat([u, t])", torch.cat([u, t]), torch.cat([b * -0.5, a * 2.0])),
-        ("t * u", t * u, a * 2.0 * (b * -0.5)),
-        ("t @ u.T", t @ u.T, (a @ b.T) * -1.0),
-    ):
-        same_values(trial, plain(got, answer), want, f"The result of {words}", words)
