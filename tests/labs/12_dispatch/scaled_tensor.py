@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import return_and_correct_aliasing
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from helpers.labs.dispatch.scaled_tensor.right import Steps
@@ -130,4 +131,18 @@ class OnItsMemory(Steps):
         return Tensor._make_subclass(cls, inner)
 
 
-RIGHT: list[Any] = [ByATable, Alpha, Steps, OnItsMemory]
+class OneScaleAfterTheOther(Steps):
+    """The product is multiplied by one scale, then by the other."""
+
+    @classmethod
+    def multiplied(cls, result: Tensor, scales: list[float]) -> Any:
+        for each in scales:
+            result = result * each
+        return result
+
+    @classmethod
+    def views(cls, func: Any, args: Any, kwargs: Any) -> Any:
+        return return_and_correct_aliasing(func, args, kwargs, super().views(func, args, kwargs))
+
+
+RIGHT: list[Any] = [ByATable, Alpha, Steps, OnItsMemory, OneScaleAfterTheOther]

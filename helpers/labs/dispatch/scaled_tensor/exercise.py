@@ -73,7 +73,7 @@ WRITES = (
 LEAF = "With `requires_grad_()` it is a leaf, and gets the gradient that the plain tensor would get."
 
 
-@scaled_tensor.property("it is kept as it was given, and looks like inner", asks=(*KEPT, LOOKS, STANDS))
+@scaled_tensor.property("it is kept as it was given, and looks like inner", asks=(*KEPT, LOOKS, STANDS, LEAF))
 def as_given(answer: Any, trial: Trial) -> None:
     base = drawn(trial, 4, 6, 2)
     for words, inner in {
@@ -104,15 +104,22 @@ def as_given(answer: Any, trial: Trial) -> None:
             got=str(getattr(t, "scale", None)),
             observed=("scale", words),
         )
+        trial.true(
+            not t.requires_grad,
+            "It requires grad, and `requires_grad_()` was not called.",
+            expected="requires_grad=False",
+            got="requires_grad=True",
+            observed=("requires grad", words),
+        )
         is_scaled(trial, t, answer, ("given", words))
         nothing_made(trial, ran, ("given", words))
 
 
-@scaled_tensor.property("several of them know nothing of each other", asks=(STANDS, *KEPT))
+@scaled_tensor.property("each has its own inner and scale", asks=(STANDS, *KEPT))
 def several(answer: Any, trial: Trial) -> None:
-    a, b = drawn(trial, 3, 4), drawn(trial, 3, 4)
+    a, b = drawn(trial, 3, 4), drawn(trial, 2, 5)
     t, u = answer(a, 2.0), answer(b, -0.5)
-    trial.given("t = ScaledTensor(a, 2.0), then u = ScaledTensor(b, -0.5); each is used, and both together")
+    trial.given("t = ScaledTensor(a, 2.0), then u = ScaledTensor(b, -0.5)")
     trial.true(
         t.inner is a and u.inner is b and (t.scale, u.scale) == (2.0, -0.5),
         "After the second one was made, inner or scale of the first one is a different one.",
@@ -120,14 +127,6 @@ def several(answer: Any, trial: Trial) -> None:
         got=f"{t.scale} and {u.scale}",
         observed=("mixed", t.inner is a, t.scale),
     )
-    for words, got, want in (
-        ("t + u", t + u, a * 2.0 + b * -0.5),
-        ("u - t", u - t, b * -0.5 - a * 2.0),
-        ("torch.cat([u, t])", torch.cat([u, t]), torch.cat([b * -0.5, a * 2.0])),
-        ("t * u", t * u, a * 2.0 * (b * -0.5)),
-        ("t @ u.T", t @ u.T, (a @ b.T) * -1.0),
-    ):
-        same_values(trial, plain(got, answer), want, f"The result of {words}", words)
 
 
 @scaled_tensor.property("every other operation gets inner * scale", asks=(EVERY_OTHER, STANDS))
@@ -175,6 +174,19 @@ def every_other(answer: Any, trial: Trial) -> None:
             "torch.zeros_like(t, dtype=torch.float64)": lambda t: torch.zeros_like(t, dtype=torch.float64),
         },
     )
+    t, u = answer(inner, 2.0), answer(other, -0.5)
+    a, b = inner * 2.0, other * -0.5
+    for words, run in {
+        "t + u": lambda x, y: x + y,
+        "u - t": lambda x, y: y - x,
+        "t * u": lambda x, y: x * y,
+        "t / u": lambda x, y: x / y,
+        "torch.cat([u, t])": lambda x, y: torch.cat([y, x]),
+    }.items():
+        trial.given(f"{words}; t = ScaledTensor(inner, 2.0), u = ScaledTensor(y, -0.5)")
+        got = run(t, u)
+        is_plain(trial, got, answer, words)
+        same_values(trial, got, run(a, b), "The result", words)
     trial.given("t.exp(), then inner.mul_(2), then t.exp() again")
     t = answer(inner, 0.5)
     t.exp()
@@ -309,7 +321,7 @@ def views(answer: Any, trial: Trial) -> None:
 @scaled_tensor.property("in a product of matrices inner takes part", asks=(PRODUCTS, ONLY_THESE))
 def products(answer: Any, trial: Trial) -> None:
     for dtype in (torch.float32, torch.bfloat16):
-        a, b = drawn(trial, 40, 30, dtype=dtype), drawn(trial, 3, 30, dtype=dtype)
+        a, b = drawn(trial, 40, 300, dtype=dtype), drawn(trial, 3, 300, dtype=dtype)
         t, u = answer(a, 0.5), answer(b, -3.0)
         of = "" if dtype == torch.float32 else ", of bfloat16"
         square = answer(drawn(trial, 3, 3, dtype=dtype), 4.0)
@@ -318,14 +330,14 @@ def products(answer: Any, trial: Trial) -> None:
             ("torch.mm(y, t.T)", lambda t=t, b=b: torch.mm(b, t.T), (b, a.T), 0.5),
             ("F.linear(y, t)", lambda t=t, b=b: F.linear(b, t), (b, a.T), 0.5),
             ("F.linear(u, y), u scaled", lambda u=u, a=a: F.linear(u, a), (b, a.T), -3.0),
-            ("F.linear(y, t) of shape (1, 3, 30)", lambda t=t, b=b: F.linear(b[None], t)[0], (b, a.T), 0.5),
+            ("F.linear(y, t) of shape (1, 3, 300)", lambda t=t, b=b: F.linear(b[None], t)[0], (b, a.T), 0.5),
             ("t @ u.T, both scaled", lambda t=t, u=u: t @ u.T, (a, b.T), -1.5),
             ("s @ s, twice the same", lambda s=square: s @ s, (square.inner, square.inner), 16.0),
             ("(2 * t) @ (-u).T", lambda t=t, u=u: (2 * t) @ (-u).T, (a, b.T), 3.0),
             ("t[:0] @ y.T, no rows", lambda t=t, b=b: t[:0] @ b.T, (a[:0], b.T), 0.5),
         ):
             trial.given(
-                f"{words}; t = ScaledTensor(inner of shape (40, 30), 0.5), y of shape (3, 30), u = ScaledTensor(y, -3.0){of}"
+                f"{words}; t = ScaledTensor(inner of shape (40, 300), 0.5), y of shape (3, 300), u = ScaledTensor(y, -3.0){of}"
             )
             product = torch.mm(*(each.float() for each in parts))
             with behind() as ran:
@@ -340,8 +352,11 @@ def products(answer: Any, trial: Trial) -> None:
                     ).to(dtype)
             else:
                 known["the product times the scale twice"] = (product * factor * factor).to(dtype)
-            same_values(trial, got, (product * factor).to(dtype), "The product", words, known)
-            nothing_made(trial, ran, words, 2 * got.numel() * got.element_size() + 16)
+            want = (product * factor).to(dtype)
+            same_values(trial, got, want, "The product", words, known, atol=1e-3)
+            # Two scales may be multiplied in one after the other.
+            most = (2 if one else 3) * got.numel() * got.element_size() + 16
+            nothing_made(trial, ran, words, most)
 
 
 @scaled_tensor.property("what writes raises NotImplementedError, and writes nothing", asks=WRITES)

@@ -176,10 +176,18 @@ def nothing_made(trial: Trial, ran: list[Behind], key: Any, most: int = 16) -> N
 
 
 def same_values(
-    trial: Trial, got: Any, want: Any, what: str, key: Any, known: dict[str, Any] | None = None
+    trial: Trial,
+    got: Any,
+    want: Any,
+    what: str,
+    key: Any,
+    known: dict[str, Any] | None = None,
+    *,
+    atol: float = 0.0,
 ) -> None:
-    """Wrong unless values, shape and dtype are those wanted. known: what else it may be, in words."""
-    rtol, atol = ROUNDING.get(getattr(want, "dtype", None), (None, None))
+    """Wrong unless values, shape and dtype are those wanted. known: what else it may be, in words. atol: more than the usual."""
+    rtol, least = ROUNDING.get(getattr(want, "dtype", None), (None, None))
+    atol = None if least is None else max(least, atol)
     if isinstance(want, list):
         rtol, atol = ROUNDING[torch.float32]
     if found := difference(got, want, rtol=rtol, atol=atol):

@@ -26,7 +26,7 @@ from helpers.labs.dispatch.scaled_tensor.right import Steps, aten
 # What torch takes it for.
 
 
-def _wrapper(cls: Any, inner: Tensor, without: str) -> Any:
+def _wrapper(cls: Any, inner: Tensor, *without: str) -> Any:
     """The wrapper that lacks one of its keywords."""
     given = {
         "strides": inner.stride(),
@@ -35,7 +35,7 @@ def _wrapper(cls: Any, inner: Tensor, without: str) -> Any:
         "device": inner.device,
     }
     return Tensor._make_wrapper_subclass(
-        cls, inner.shape, **{key: value for key, value in given.items() if key != without}
+        cls, inner.shape, **{key: value for key, value in given.items() if key not in without}
     )
 
 
@@ -45,7 +45,7 @@ class NoStrides(Steps):
 
     @classmethod
     def wrapper(cls, inner: Tensor) -> Any:
-        return _wrapper(cls, inner, "strides")
+        return _wrapper(cls, inner, "strides", "storage_offset")
 
 
 @scaled_tensor.mistake(breaks=LOOKS)
@@ -368,16 +368,17 @@ class ProductStaysScaled(Steps):
 
 
 @scaled_tensor.mistake(breaks=ONLY_THESE)
-class MultipliedOneByOne(Steps):
-    """A product of two ScaledTensors made a third tensor of its size: perhaps the result was multiplied by one scale, then by the other.
-    The product of the scales is a number, and costs nothing.
+class OneOfTheTwo(Steps):
+    """In a product of two ScaledTensors a tensor as large as the inner of one was made: it was multiplied by its scale before. Each takes
+    part with its inner.
     """
 
     @classmethod
-    def multiplied(cls, result: Tensor, scales: list[float]) -> Any:
-        for each in scales:
-            result = result * each
-        return result
+    def product(cls, func: Any, args: Any) -> Any:
+        one, other = args
+        if isinstance(one, cls):
+            other = cls.dense(other) if isinstance(other, cls) else other
+        return super().product(func, (one, other))
 
 
 # Writing.
