@@ -129,96 +129,6 @@ def several(answer: Any, trial: Trial) -> None:
     )
 
 
-@scaled_tensor.property("every other operation gets inner * scale", asks=(EVERY_OTHER, STANDS))
-def every_other(answer: Any, trial: Trial) -> None:
-    inner, other = drawn(trial, 3, 4), drawn(trial, 3, 4)
-    index, bins = torch.tensor([2, 0]), torch.tensor([-4.0, -1.0, 1.0, 4.0])
-    _each(
-        answer,
-        trial,
-        inner,
-        -2.5,
-        {
-            "t.exp()": lambda t: t.exp(),
-            "t + 1": lambda t: t + 1,
-            "y - t": lambda t: other - t,
-            "t * y, with a tensor y": lambda t: t * other,
-            "y * t, with a tensor y": lambda t: other * t,
-            "t / y, with a tensor y": lambda t: t / other,
-            "t * t": lambda t: t * t,
-            "t / t": lambda t: t / t,
-            "1 / t": lambda t: 1 / t,
-            "t * torch.tensor(2.0)": lambda t: t * torch.tensor(2.0),
-            "t / torch.tensor(2.0)": lambda t: t / torch.tensor(2.0),
-            "torch.div(t, 2, rounding_mode='floor')": lambda t: torch.div(t, 2, rounding_mode="floor"),
-            "torch.cat([t, y])": lambda t: torch.cat([t, other]),
-            "torch.stack([y, t])": lambda t: torch.stack([other, t]),
-            "t.sum(dtype=torch.float64)": lambda t: t.sum(dtype=torch.float64),
-            "t.mean(dim=1, keepdim=True)": lambda t: t.mean(dim=1, keepdim=True),
-            "t.max(dim=1)": lambda t: tuple(t.max(dim=1)),
-            "t > 0": lambda t: t > 0,
-            "t[index]": lambda t: t[index],
-            "torch.where(y > 0, t, y)": lambda t: torch.where(other > 0, t, other),
-            "t.clone()": lambda t: t.clone(),
-            "t.to(torch.float64)": lambda t: t.to(torch.float64),
-            "t.softmax(1)": lambda t: t.softmax(1),
-            "F.linear(y, t, bias)": lambda t: F.linear(other, t, other[0, :3]),
-            "torch.addmm(t, y, y2)": lambda t: torch.addmm(t, other, other.mT @ other),
-            "torch.bmm of t and y, with a batch of one": lambda t: torch.bmm(t[None], other.mT[None]),
-            "t @ v, with a vector v": lambda t: t @ other[0],
-            "torch.mv(y, v), v a row of t": lambda t: torch.mv(other, t[0]),
-            "F.mse_loss(t, y)": lambda t: F.mse_loss(t, other),
-            "t.sum().item()": lambda t: t.sum().item(),
-            "torch.histogram(y, bins, weight=t)": lambda t: tuple(torch.histogram(other, bins, weight=t)),
-            "t.abs()": lambda t: t.abs(),
-            "torch.zeros_like(t, dtype=torch.float64)": lambda t: torch.zeros_like(t, dtype=torch.float64),
-        },
-    )
-    t, u = answer(inner, 2.0), answer(other, -0.5)
-    a, b = inner * 2.0, other * -0.5
-    for words, run in {
-        "t + u": lambda x, y: x + y,
-        "u - t": lambda x, y: y - x,
-        "t * u": lambda x, y: x * y,
-        "t / u": lambda x, y: x / y,
-        "torch.cat([u, t])": lambda x, y: torch.cat([y, x]),
-    }.items():
-        trial.given(f"{words}; t = ScaledTensor(inner, 2.0), u = ScaledTensor(y, -0.5)")
-        got = run(t, u)
-        is_plain(trial, got, answer, words)
-        same_values(trial, got, run(a, b), "The result", words)
-    trial.given("t.exp(), then inner.mul_(2), then t.exp() again")
-    t = answer(inner, 0.5)
-    t.exp()
-    inner.mul_(2)
-    same_values(
-        trial,
-        plain(t.exp(), answer),
-        (inner * 0.5).exp(),
-        "The second result",
-        "inner has changed",
-        {"that of inner as it was before": (inner / 2 * 0.5).exp()},
-    )
-
-
-def _each(
-    answer: Any, trial: Trial, inner: Tensor, scale: float, runs: dict[str, Callable[[Any], Any]]
-) -> None:
-    """Each run gives for a ScaledTensor what it gives for the plain tensor, and plain tensors."""
-    for words, run in runs.items():
-        trial.given(f"{words}; t = ScaledTensor(inner of shape {tuple(inner.shape)}, {scale})")
-        t, dense = answer(inner, scale), inner * scale
-        want, without = run(dense), run(inner)
-        got = run(t)
-        is_plain(trial, got, answer, words)
-        known = {"what inner gives, without the scale": _listed(without)}
-        same_values(trial, _listed(got), _listed(want), "The result", words, known)
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple | list) else value
-
-
 @scaled_tensor.property("times a number, by a number, negated: a new scale", asks=(NUMBERS, NO_MEMORY))
 def by_numbers(answer: Any, trial: Trial) -> None:
     inner = drawn(trial, 6, 4).mT[1:]
@@ -316,6 +226,96 @@ def views(answer: Any, trial: Trial) -> None:
                 got=shape_of(one.inner),
                 observed=("view", words, shape_of(one.inner)),
             )
+
+
+@scaled_tensor.property("every other operation gets inner * scale", asks=(EVERY_OTHER, STANDS))
+def every_other(answer: Any, trial: Trial) -> None:
+    inner, other = drawn(trial, 3, 4), drawn(trial, 3, 4)
+    index, bins = torch.tensor([2, 0]), torch.tensor([-4.0, -1.0, 1.0, 4.0])
+    _each(
+        answer,
+        trial,
+        inner,
+        -2.5,
+        {
+            "t.exp()": lambda t: t.exp(),
+            "t.sum(dtype=torch.float64)": lambda t: t.sum(dtype=torch.float64),
+            "t + 1": lambda t: t + 1,
+            "y - t": lambda t: other - t,
+            "t * y, with a tensor y": lambda t: t * other,
+            "y * t, with a tensor y": lambda t: other * t,
+            "t / y, with a tensor y": lambda t: t / other,
+            "t * t": lambda t: t * t,
+            "t / t": lambda t: t / t,
+            "1 / t": lambda t: 1 / t,
+            "t * torch.tensor(2.0)": lambda t: t * torch.tensor(2.0),
+            "t / torch.tensor(2.0)": lambda t: t / torch.tensor(2.0),
+            "torch.div(t, 2, rounding_mode='floor')": lambda t: torch.div(t, 2, rounding_mode="floor"),
+            "torch.cat([t, y])": lambda t: torch.cat([t, other]),
+            "torch.stack([y, t])": lambda t: torch.stack([other, t]),
+            "t.mean(dim=1, keepdim=True)": lambda t: t.mean(dim=1, keepdim=True),
+            "t.max(dim=1)": lambda t: tuple(t.max(dim=1)),
+            "t > 0": lambda t: t > 0,
+            "t[index]": lambda t: t[index],
+            "torch.where(y > 0, t, y)": lambda t: torch.where(other > 0, t, other),
+            "t.clone()": lambda t: t.clone(),
+            "t.to(torch.float64)": lambda t: t.to(torch.float64),
+            "t.softmax(1)": lambda t: t.softmax(1),
+            "F.linear(y, t, bias)": lambda t: F.linear(other, t, other[0, :3]),
+            "torch.addmm(t, y, y2)": lambda t: torch.addmm(t, other, other.mT @ other),
+            "torch.bmm of t and y, with a batch of one": lambda t: torch.bmm(t[None], other.mT[None]),
+            "t @ v, with a vector v": lambda t: t @ other[0],
+            "torch.mv(y, v), v a row of t": lambda t: torch.mv(other, t[0]),
+            "F.mse_loss(t, y)": lambda t: F.mse_loss(t, other),
+            "t.sum().item()": lambda t: t.sum().item(),
+            "torch.histogram(y, bins, weight=t)": lambda t: tuple(torch.histogram(other, bins, weight=t)),
+            "t.abs()": lambda t: t.abs(),
+            "torch.zeros_like(t, dtype=torch.float64)": lambda t: torch.zeros_like(t, dtype=torch.float64),
+        },
+    )
+    t, u = answer(inner, 2.0), answer(other, -0.5)
+    a, b = inner * 2.0, other * -0.5
+    for words, run in {
+        "t + u": lambda x, y: x + y,
+        "u - t": lambda x, y: y - x,
+        "t * u": lambda x, y: x * y,
+        "t / u": lambda x, y: x / y,
+        "torch.cat([u, t])": lambda x, y: torch.cat([y, x]),
+    }.items():
+        trial.given(f"{words}; t = ScaledTensor(inner, 2.0), u = ScaledTensor(y, -0.5)")
+        got = run(t, u)
+        is_plain(trial, got, answer, words)
+        same_values(trial, got, run(a, b), "The result", words)
+    trial.given("t.exp(), then inner.mul_(2), then t.exp() again")
+    t = answer(inner, 0.5)
+    t.exp()
+    inner.mul_(2)
+    same_values(
+        trial,
+        plain(t.exp(), answer),
+        (inner * 0.5).exp(),
+        "The second result",
+        "inner has changed",
+        {"that of inner as it was before": (inner / 2 * 0.5).exp()},
+    )
+
+
+def _each(
+    answer: Any, trial: Trial, inner: Tensor, scale: float, runs: dict[str, Callable[[Any], Any]]
+) -> None:
+    """Each run gives for a ScaledTensor what it gives for the plain tensor, and plain tensors."""
+    for words, run in runs.items():
+        trial.given(f"{words}; t = ScaledTensor(inner of shape {tuple(inner.shape)}, {scale})")
+        t, dense = answer(inner, scale), inner * scale
+        want, without = run(dense), run(inner)
+        got = run(t)
+        is_plain(trial, got, answer, words)
+        known = {"what inner gives, without the scale": _listed(without)}
+        same_values(trial, _listed(got), _listed(want), "The result", words, known)
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple | list) else value
 
 
 @scaled_tensor.property("in a product of matrices inner takes part", asks=(PRODUCTS, ONLY_THESE))
