@@ -49,8 +49,7 @@ mini_autocast = Exercise(
 )
 
 SUITS = "In its block, functions get their tensors in the dtype that suits them."
-MADE_OF = "`MiniAutocast(dtype, lower, higher)`: `dtype` is bfloat16 or float16;"
-SETS = "`lower` and `higher` are sets of names of functions, as in `func.__name__`."
+SETS = "`dtype` is bfloat16 or float16; `lower` and `higher` are sets of names of functions, as in `func.__name__`."
 LOWERED = "A function of `lower` gets its float32 tensors as `dtype`."
 RAISED = "A function of `higher` gets its float16 and bfloat16 tensors as float32."
 OTHERS = "All other arguments stay as they are, and so do those of all other functions."
@@ -71,7 +70,7 @@ ENDED = "After the block, also one that an error ended, nothing is cast."
 _NAMES = {torch.bfloat16: "torch.bfloat16", torch.float16: "torch.float16"}
 
 
-@mini_autocast.property("functions of lower work in dtype", asks=(LOWERED, SUITS, MADE_OF, SETS, AUTOCAST))
+@mini_autocast.property("functions of lower work in dtype", asks=(LOWERED, SUITS, SETS, AUTOCAST))
 def lowered(answer: Any, trial: Trial) -> None:
     for dtype in (torch.bfloat16, torch.float16):
         x, w, b = drawn(trial, 4, 5), leaf(trial, 3, 5), leaf(trial, 3)
@@ -459,7 +458,7 @@ def nested(answer: Any, trial: Trial) -> None:
     )
 
 
-@mini_autocast.property("two objects know nothing of each other", asks=(ONCE, LOWERED, MADE_OF))
+@mini_autocast.property("two objects know nothing of each other", asks=(ONCE, LOWERED, SETS))
 def two_objects(answer: Any, trial: Trial) -> None:
     w = leaf(trial, 3, 5)
     outer, inner = answer(torch.bfloat16, {"linear", "mm"}, set()), answer(torch.float16, {"linear"}, set())
