@@ -190,16 +190,22 @@ def others(answer: Any, trial: Trial) -> None:
                     got=came,
                     observed=(name, short(dtype), found),
                 )
-            trial.given(f"{words} gets 2, 1.5, None, True, 'a' and torch.float32 beside a tensor")
-            plain = (2, 1.5, None, True, "a", torch.float32)
+            trial.given(
+                f"{words} gets 2, 1.5, None, True, 'a', torch.float32, (2, 3), [4] and an object beside a tensor"
+            )
+            thing = object()
+            plain = (2, 1.5, None, True, "a", torch.float32, (2, 3), [4], thing)
             with answer(dtype, {"one", "other"}, {"two"}):
-                got_plain = telling(name)(given[4], *plain).args[1:]
+                got_all = telling(name)(given[4], *plain, more=thing)
+            got_plain = got_all.args[1:]
             trial.true(
-                got_plain == plain and list(map(type, got_plain)) == list(map(type, plain)),
-                "What is no tensor came as something else.",
+                got_plain == plain
+                and list(map(type, got_plain)) == list(map(type, plain))
+                and got_all.kwargs == {"more": thing},
+                "What is no tensor came as something else, or not at all.",
                 expected=plain,
                 got=got_plain,
-                observed=("no tensors", name),
+                observed=("no tensors", name, set(got_all.kwargs) == {"more"}),
             )
 
 
