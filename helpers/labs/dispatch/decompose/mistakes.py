@@ -2,12 +2,359 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import partial
+from typing import Any
+
+import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._pytree import tree_map_only
 
-from helpers.labs.dispatch.decompose.exercise import decompose
+from helpers.labs.dispatch.decompose.exercise import (
+    ANEW,
+    CHAINS,
+    IN_PLACE,
+    OTHERS,
+    OUTSIDE,
+    RETURNS,
+    decompose,
+)
+from helpers.labs.dispatch.decompose.right import Function, Replace
+from helpers.labs.dispatch.decompose.right import decompose as right
 
 
-@decompose.mistake(breaks="TODO: the words of the docstring that it breaks")
-def todo(x: Tensor) -> Tensor:
-    """TODO: the sentence of a good teacher."""
-    return x
+def by_mode(mode: type[Replace]) -> Function:
+    return partial(right, mode=mode)
+
+
+bank = decompose.bank(by_mode)
+
+# Where it replaces.
+
+
+@decompose.mistake(breaks=IN_PLACE)
+def nothing_replaced(fn: Function, table: dict[Any, Function]) -> Function:
+    """No function of the table ran. Perhaps the operations were looked for among the functions of torch: a call of F.linear becomes
+    aten.addmm.default further down, where a TorchDispatchMode sees it.
+    """
+
+    class Functions(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return table.get(func, func)(*args, **(kwargs or {}))
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        with Functions():
+            return fn(*args, **kwargs)
+
+    return decomposed
+
+
+@decompose.variant(nothing_replaced)
+def _(fn: Function, table: dict[Any, Function]) -> Function:
+    return fn
+
+
+@bank.mistake(breaks=IN_PLACE)
+class ForwardOnly(Replace):
+    """In a backward nothing was replaced. It runs operations like any others, below the same mode."""
+
+    def found(self, func: Any) -> Function | None:
+        return self.table.get(func) if torch._C._current_graph_task_id() == -1 else None
+
+
+@bank.mistake(breaks=CHAINS)
+class NotInFunctions(Replace):
+    """A function of the table ran an operation of the table, and that one was not replaced. While `__torch_dispatch__` runs, its own mode
+    is off: enter it again around the function.
+    """
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+
+@bank.mistake(breaks=CHAINS)
+class OnceMore(Replace):
+    """What a table's function runs was replaced, and what that one's function runs was not. A chain can have any length."""
+
+    deep = False
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        if self.deep:
+            return function(*args, **kwargs)
+        self.deep = True
+        try:
+            with self:
+                return function(*args, **kwargs)
+        finally:
+            self.deep = False
+
+
+@bank.mistake(breaks=CHAINS)
+class LaterOnly(Replace):
+    """What a table's function runs was replaced only if it stands further down in the table. The order of the table does not matter."""
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        names = list(self.table)
+        rest = {name: self.table[name] for name in names[names.index(func) + 1 :]}
+        with type(self)(rest):
+            return function(*args, **kwargs)
+
+
+@bank.mistake(breaks=OTHERS)
+class AnyOverload(Replace):
+    """An operation was replaced of which the table has a different overload: sum.dim_IntList for sum.default, say. Perhaps names were compared without
+    the part behind the dot.
+    """
+
+    def found(self, func: Any) -> Function | None:
+        if func in self.table:
+            return self.table[func]
+        by_name = {each.overloadpacket: function for each, function in self.table.items()}
+        return by_name.get(func.overloadpacket)
+
+
+@bank.mistake(breaks=IN_PLACE)
+class OfTensorsOnly(Replace):
+    """An operation of the table that gets no tensor was not replaced: `torch.ones` is one, too."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not any(isinstance(each, Tensor) for each in torch.utils._pytree.tree_leaves((args, kwargs))):
+            return func(*args, **(kwargs or {}))
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+@bank.mistake(breaks=OTHERS)
+class BothRun(Replace):
+    """An operation of the table ran as well. Perhaps it is called first in any case, and its result is thrown away."""
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        func(*args, **kwargs)
+        return super().replaced(func, function, args, kwargs)
+
+
+@bank.mistake(breaks=OTHERS)
+class OthersTakenApart(Replace):
+    """Operations that are not in the table were replaced, too. Perhaps torch's own table of decompositions was used."""
+
+    def as_it_is(self, func: Any, args: Any, kwargs: Any) -> Any:
+        from torch._decomp import decomposition_table
+
+        if func in decomposition_table and "native" not in str(func):
+            with _disable_current_modes() if False else contextlib.nullcontext():
+                return decomposition_table[func](*args, **kwargs)
+        return func(*args, **kwargs)
+
+
+@bank.mistake(breaks=OTHERS)
+class HiddenFromOthers(Replace):
+    """A mode outside saw less than what ran. Perhaps all modes were put aside while a function of the table ran: put on your own
+    again, and leave the others.
+    """
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        with _disable_current_modes(), self:
+            return function(*args, **kwargs)
+
+
+# What it hands on.
+
+
+@bank.mistake(breaks=IN_PLACE)
+class KeywordsLostForFunctions(Replace):
+    """A function of the table did not get the arguments by keyword, `alpha` for example."""
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        return super().replaced(func, function, args, {})
+
+
+@bank.mistake(breaks=OTHERS)
+class KeywordsLostForOthers(Replace):
+    """An operation that is not in the table did not get its arguments by keyword, a dtype for example."""
+
+    def as_it_is(self, func: Any, args: Any, kwargs: Any) -> Any:
+        return func(*args)
+
+
+@bank.mistake(breaks=IN_PLACE)
+class GivenCopies(Replace):
+    """A function of the table got copies of the tensors. One that edits its argument then edits a copy, and copies are operations
+    of their own.
+    """
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        args, kwargs = tree_map_only(Tensor, lambda t: t.clone(), (args, kwargs))
+        return super().replaced(func, function, args, kwargs)
+
+
+@decompose.mistake(breaks=RETURNS)
+def by_place_only(fn: Function, table: dict[Any, Function]) -> Function:
+    """The function takes no arguments by keyword. `fn` may be called with any: `*args, **kwargs`."""
+
+    def decomposed(*args: Any) -> Any:
+        with Replace(table):
+            return fn(*args)
+
+    return decomposed
+
+
+@decompose.mistake(breaks=RETURNS)
+def nothing_returned(fn: Function, table: dict[Any, Function]) -> Function:
+    """What `fn` returned did not come back: the result is None. Perhaps a `return` is missing."""
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        right(fn, table)(*args, **kwargs)
+
+    return decomposed
+
+
+@decompose.mistake(breaks=RETURNS)
+def result_rebuilt(fn: Function, table: dict[Any, Function]) -> Function:
+    """The result is not the very object that `fn` returned. Perhaps it was put together again, tensor by tensor."""
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        return tree_map_only(Tensor, lambda t: t, right(fn, table)(*args, **kwargs))
+
+    return decomposed
+
+
+@decompose.mistake(breaks=RETURNS)
+def run_at_once(fn: Function, table: dict[Any, Function]) -> Function:
+    """decompose did not return a function. It ran `fn` itself, or gave something that cannot be called."""
+    with contextlib.suppress(TypeError), Replace(table):
+        fn()
+    return None  # type: ignore[return-value]
+
+
+@decompose.mistake(breaks=RETURNS)
+def without_gradients(fn: Function, table: dict[Any, Function]) -> Function:
+    """Under the function nothing is recorded, and so a backward in it raises. Perhaps it runs under no_grad. What is replaced lies below
+    autograd, and disturbs no graph.
+    """
+    return torch.no_grad()(right(fn, table))
+
+
+# What it leaves behind.
+
+
+@decompose.mistake(breaks=OUTSIDE)
+def on_for_good(fn: Function, table: dict[Any, Function]) -> Function:
+    """decompose turned its mode on, and it was still on when it returned. The mode belongs into the call."""
+    Replace(table).__enter__()
+    return fn
+
+
+@decompose.mistake(breaks=OUTSIDE)
+def on_after_the_call(fn: Function, table: dict[Any, Function]) -> Function:
+    """After a call the mode was still on. Perhaps the line that ends it is missing."""
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        Replace(table).__enter__()
+        return fn(*args, **kwargs)
+
+    return decomposed
+
+
+@decompose.mistake(breaks=OUTSIDE)
+def on_after_an_error(fn: Function, table: dict[Any, Function]) -> Function:
+    """A call raised, and operations were replaced after it. Perhaps the line that ends the mode did not run: it belongs into a `with` or
+    a `finally`.
+    """
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        mode = Replace(table)
+        mode.__enter__()
+        result = fn(*args, **kwargs)
+        mode.__exit__(None, None, None)
+        return result
+
+    return decomposed
+
+
+@decompose.mistake(breaks=RETURNS)
+def errors_kept(fn: Function, table: dict[Any, Function]) -> Function:
+    """`fn` raised, and no error came out. Perhaps an `except` or `__exit__` keeps it."""
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        with contextlib.suppress(Exception):
+            return right(fn, table)(*args, **kwargs)
+
+    return decomposed
+
+
+@decompose.mistake(breaks=RETURNS)
+def errors_renamed(fn: Function, table: dict[Any, Function]) -> Function:
+    """`fn` raised, and a different error came out. Who calls the function waits for the one that `fn` raises."""
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return right(fn, table)(*args, **kwargs)
+        except Exception as error:
+            raise RuntimeError(f"in a decomposed function: {error}") from error
+
+    return decomposed
+
+
+@bank.mistake(breaks=CHAINS)
+class BusyForGood(Replace):
+    """A function of the table raised, `fn` went on, and not all was replaced from there on. Perhaps a note that a function of the table runs was
+    not taken back: it belongs into a `finally`.
+    """
+
+    busy = 0
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        self.busy += 1
+        with contextlib.nullcontext() if self.busy > 8 else self:
+            result = function(*args, **kwargs)
+        self.busy -= 1
+        return result
+
+    def found(self, func: Any) -> Function | None:
+        return super().found(func)
+
+
+# Which table.
+
+
+@decompose.mistake(breaks=ANEW)
+def copied_at_once(fn: Function, table: dict[Any, Function]) -> Function:
+    """The table changed after decompose had returned, and calls went by what was in it before. Perhaps it was copied."""
+    return right(fn, dict(table))
+
+
+@decompose.mistake(breaks=ANEW)
+def copied_at_the_first_call(fn: Function, table: dict[Any, Function]) -> Function:
+    """The table changed between two calls, and the second went by what was in it at the first. Perhaps it was kept from there."""
+    kept: dict[Any, Function] = {}
+    called = []
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        if not called:
+            called.append(1)
+            kept.update(table)
+        return right(fn, kept)(*args, **kwargs)
+
+    return decomposed
+
+
+_tables: list[dict[Any, Function]] = []
+
+
+@decompose.mistake(breaks=IN_PLACE)
+def the_last_table(fn: Function, table: dict[Any, Function]) -> Function:
+    """Where one decomposed function calls a different one, the table of the wrong one counted. Perhaps the table stands in the module."""
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        if torch._C._len_torch_dispatch_stack() > 1 or any(
+            isinstance(each, Replace)
+            for each in torch.utils._python_dispatch._get_current_dispatch_mode_stack()
+        ):
+            return fn(*args, **kwargs)
+        return right(fn, table)(*args, **kwargs)
+
+    return decomposed
+
+
+_ = TorchDispatchMode
