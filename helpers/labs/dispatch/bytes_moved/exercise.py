@@ -83,7 +83,7 @@ def everywhere(answer: Any, trial: Trial) -> None:
 
 @bytes_moved.property("what is changed in place is read and written", asks=(READS, NOT_MADE))
 def in_place(answer: Any, trial: Trial) -> None:
-    for case in (inputs.IN_PLACE, inputs.OUT, inputs.OF_LISTS, inputs.RUNNING):
+    for case in (inputs.IN_PLACE, inputs.OUT, inputs.OF_LISTS, inputs.RUNNING, inputs.PARAMETERS):
         require(answer, trial, case)
 
 

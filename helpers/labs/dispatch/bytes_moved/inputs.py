@@ -207,6 +207,7 @@ def in_place(tensor: Tensors) -> Made:
         x.exp_()
         x[1:].mul_(2)
         y.fill_(0.5)
+        y.sum().mul_(2)
         x.copy_(y)
         x.exp_()
 
@@ -216,6 +217,7 @@ def in_place(tensor: Tensors) -> Made:
 def out(tensor: Tensors) -> Made:
     def fn(x: Tensor, y: Tensor, z: Tensor, places: Tensor) -> None:
         torch.add(x, y, out=z)
+        torch.mul(x, y, out=z)
         torch.max(x, 1, out=(y[:, 0], places))
         torch.cat([x[:1], x[1:]], out=z)
 
@@ -228,6 +230,16 @@ def of_lists(tensor: Tensors) -> Made:
         torch._foreach_mul_([x, y], [y, y])
 
     return fn, (tensor(4, 3), tensor(3))
+
+
+def parameters(tensor: Tensors) -> Made:
+    @torch.no_grad()
+    def fn(x: Tensor, w: Tensor) -> Any:
+        w.mul_(0.9)
+        torch._foreach_add_([w], [x])
+        return w.t(), w + x
+
+    return fn, (tensor(4, 3), torch.nn.Parameter(tensor(4, 3)))
 
 
 def running(tensor: Tensors) -> Made:
@@ -358,13 +370,20 @@ NOTHING = Case(
     "operations on an x of size (0, 3)", "They are called, and move 0 bytes: no view, no `empty`.", of_nothing
 )
 IN_PLACE = Case(
-    "add_, exp_, mul_ of a part, fill_, copy_", "What is edited in place is read, and written.", in_place
+    "add_, exp_, mul_ of a part and of a sum, fill_, copy_",
+    "What is edited in place is read, and written.",
+    in_place,
 )
 OUT = Case(
     "`out=` with one tensor and with two", "The schema says what is written, whatever the name is.", out
 )
 OF_LISTS = Case(
     "_foreach_add_ and _foreach_mul_", "The schema says that all of a list are written.", of_lists
+)
+PARAMETERS = Case(
+    "a Parameter that is edited in place under no_grad, alone and in a list",
+    "A Parameter is a tensor, too.",
+    parameters,
 )
 RUNNING = Case(
     "a batch norm that changes running mean and variance",
