@@ -58,7 +58,7 @@ class Decomposed:
 
 
 def by_names(fn, table):
-    """Looked up by full name; a decorator that is a mode at the same time; others are first taken apart as torch does."""
+    """Looked up by full name; the mode is turned on and off by hand."""
 
     def run(*args, **kwargs):
         functions = {str(func): function for func, function in table.items()}
@@ -69,9 +69,7 @@ def by_names(fn, table):
                 if str(func) in functions:
                     with self:
                         return functions[str(func)](*args, **kwargs)
-                with self:
-                    result = func.decompose(*args, **kwargs)
-                return func(*args, **kwargs) if result is NotImplemented else result
+                return func(*args, **kwargs)
 
         mode = ByName()
         mode.__enter__()

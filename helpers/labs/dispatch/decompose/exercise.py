@@ -129,6 +129,25 @@ def any_result(answer: Any, trial: Trial) -> None:
             )
 
 
+@decompose.property("the graph of the result is that of fn", asks=RETURNS)
+def keeps_the_graph(answer: Any, trial: Trial) -> None:
+    w, b = draw(trial.generator, 5, 4, grad=True), draw(trial.generator, 5, grad=True)
+    x = draw(trial.generator, 3, 4)
+    trial.given("F.linear(x, w, b) of a w and a b that require grad; table: addmm.default")
+    want = F.linear(x, w, b)
+    table = Table({aten.addmm.default: inputs.addmm})
+    got = trial.call(made(answer, trial, lambda x: F.linear(x, w, b), table.table), x)
+    names = [type(getattr(each, "grad_fn", None)).__name__ for each in (got, want)]
+    trial.true(
+        names[0] == names[1],
+        f"The result has the grad_fn {names[0]}. Without a table it is {names[1]}: what is replaced lies below autograd.",
+        expected=names[1],
+        got=names[0],
+        observed=("grad_fn", names[0]),
+    )
+    trial.equal(got, want, "The result", rtol=1e-4, atol=1e-5)
+
+
 @decompose.property("in a backward that fn runs, too", asks=IN_PLACE)
 def in_backward(answer: Any, trial: Trial) -> None:
     def step(g: torch.Generator) -> Made:
@@ -312,25 +331,6 @@ def others_stay(answer: Any, trial: Trial) -> None:
         {aten.ones.default: inputs.ones, aten.add.Tensor: inputs.add},
         "An operation without a tensor among its arguments is one, too. add.out is not add.Tensor.",
     )
-
-
-@decompose.property("the graph of the result is that of fn", asks=RETURNS)
-def keeps_the_graph(answer: Any, trial: Trial) -> None:
-    w, b = draw(trial.generator, 5, 4, grad=True), draw(trial.generator, 5, grad=True)
-    x = draw(trial.generator, 3, 4)
-    trial.given("F.linear(x, w, b) of a w and a b that require grad; table: addmm.default")
-    want = F.linear(x, w, b)
-    table = Table({aten.addmm.default: inputs.addmm})
-    got = trial.call(made(answer, trial, lambda x: F.linear(x, w, b), table.table), x)
-    names = [type(getattr(each, "grad_fn", None)).__name__ for each in (got, want)]
-    trial.true(
-        names[0] == names[1],
-        f"The result has the grad_fn {names[0]}. Without a table it is {names[1]}: what is replaced lies below autograd.",
-        expected=names[1],
-        got=names[0],
-        observed=("grad_fn", names[0]),
-    )
-    trial.equal(got, want, "The result", rtol=1e-4, atol=1e-5)
 
 
 @decompose.property("operations of a module, and those that edit a tensor", asks=(IN_PLACE, OTHERS))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -134,8 +135,9 @@ def silu_backward(grad: Tensor, a: Tensor) -> Tensor:
     return aten.mul.Tensor(grad, inner)
 
 
-def sum_all(a: Tensor, *, dtype: torch.dtype | None = None) -> Tensor:
-    return aten.sum.dim_IntList(a, list(range(a.dim())), dtype=dtype)
+def sum_all(a: Tensor, *others: Any, dtype: torch.dtype | None = None) -> Tensor:
+    """Takes more than sum.default gives, so that an answer that calls it for sum.dim_IntList is seen, and does not crash."""
+    return aten.mul.Tensor(aten.mean.default(a, dtype=dtype), a.numel())
 
 
 def max_dim(a: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
@@ -194,7 +196,20 @@ def require(
 
 def made(answer: Any, trial: Trial, fn: Function, table: dict[Any, Function]) -> Function:
     """What the answer makes of a function."""
-    decomposed = trial.call(answer, fn, table)
+    left: list[int] = []
+
+    def watched(fn: Function, table: dict[Any, Function]) -> Any:
+        with no_mode_stays(left):
+            return answer(fn, table)
+
+    decomposed = trial.call(watched, fn, table)
+    trial.true(
+        not left,
+        "When decompose returned, a mode was on that was off before: outside of a call nothing may be replaced.",
+        expected="no mode",
+        got="a mode that is still on",
+        observed="on when decompose returned",
+    )
     trial.true(
         callable(decomposed),
         f"decompose returned a {type(decomposed).__name__}, and a function is asked for. It calls `fn` when it is called.",
@@ -203,6 +218,19 @@ def made(answer: Any, trial: Trial, fn: Function, table: dict[Any, Function]) ->
         observed=("no function", type(decomposed).__name__),
     )
     return decomposed
+
+
+@contextmanager
+def no_mode_stays(left: list[int]) -> Iterator[None]:
+    """Ends what modes of dispatch are still on after the block, and notes how many."""
+    before = torch._C._len_torch_dispatch_stack()
+    try:
+        yield
+    finally:
+        if more := torch._C._len_torch_dispatch_stack() - before:
+            left.append(more)
+        for _ in range(more):
+            torch._C._pop_torch_dispatch_stack(None)
 
 
 def compare(
@@ -217,10 +245,10 @@ def compare(
     """Calls it; wrong unless the same functions of the table run, and the same operations. Returns the result."""
     there, expected = want
     here.clear()
-    ran = Ran()
+    ran, left = Ran(), []
 
     def watched(*args: Any, **kwargs: Any) -> Any:
-        with ran:
+        with ran, no_mode_stays(left):
             return decomposed(*args, **kwargs)
 
     try:
@@ -232,6 +260,13 @@ def compare(
             got=listed(here.calls),
             observed=(words, "in a circle", here.calls[:8]),
         )
+    trial.true(
+        not left,
+        f"{words}: after the call a mode is on that was off before it.",
+        expected="no mode",
+        got="a mode that is still on",
+        observed="on after a call",
+    )
     if here.calls != there.calls:
         trial.fail(
             f"{words}: the functions of the table that ran are not those that should. {lesson}",

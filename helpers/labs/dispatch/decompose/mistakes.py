@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_map_only
 
 from helpers.labs.dispatch.decompose.exercise import (
@@ -136,15 +137,32 @@ class BothRun(Replace):
 
 @bank.mistake(breaks=OTHERS)
 class OthersTakenApart(Replace):
-    """Operations that are not in the table were replaced, too. Perhaps torch's own table of decompositions was used."""
+    """Operations that are not in the table did not run as they are: others ran in their place. Perhaps torch's own table of
+    decompositions was used.
+    """
 
     def as_it_is(self, func: Any, args: Any, kwargs: Any) -> Any:
-        from torch._decomp import decomposition_table
+        return decomposition_table.get(func, func)(*args, **kwargs)
 
-        if func in decomposition_table and "native" not in str(func):
-            with _disable_current_modes() if False else contextlib.nullcontext():
-                return decomposition_table[func](*args, **kwargs)
-        return func(*args, **kwargs)
+
+@bank.mistake(breaks=OTHERS)
+class OpenedUp(Replace):
+    """In a backward, an operation that is not in the table did not run as it is: others ran in its place. Perhaps `func.decompose()` took it apart, which it
+    does with silu_backward, for example.
+    """
+
+    def as_it_is(self, func: Any, args: Any, kwargs: Any) -> Any:
+        with self:
+            result = func.decompose(*args, **kwargs)
+        return func(*args, **kwargs) if result is NotImplemented else result
+
+
+@bank.mistake(breaks=IN_PLACE)
+class NotInPlace(Replace):
+    """An operation of the table that edits a tensor was not replaced. The function of the table gets this tensor, and can edit it, too."""
+
+    def found(self, func: Any) -> Function | None:
+        return None if func._schema.is_mutable else super().found(func)
 
 
 @bank.mistake(breaks=OTHERS)
@@ -296,23 +314,24 @@ def errors_renamed(fn: Function, table: dict[Any, Function]) -> Function:
     return decomposed
 
 
-@bank.mistake(breaks=CHAINS)
+@bank.mistake(breaks=IN_PLACE)
 class BusyForGood(Replace):
-    """A function of the table raised, `fn` went on, and not all was replaced from there on. Perhaps a note that a function of the table runs was
-    not taken back: it belongs into a `finally`.
+    """A function of the table raised, `fn` went on, and its operation was not replaced again. Perhaps a note that the function runs
+    was not taken back: that belongs into a `finally`.
     """
 
-    busy = 0
-
-    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
-        self.busy += 1
-        with contextlib.nullcontext() if self.busy > 8 else self:
-            result = function(*args, **kwargs)
-        self.busy -= 1
-        return result
+    def __init__(self, table: dict[Any, Function]) -> None:
+        super().__init__(table)
+        self.busy: set[Any] = set()
 
     def found(self, func: Any) -> Function | None:
-        return super().found(func)
+        return None if func in self.busy else super().found(func)
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        self.busy.add(func)
+        result = super().replaced(func, function, args, kwargs)
+        self.busy.discard(func)
+        return result
 
 
 # Which table.
@@ -339,22 +358,36 @@ def copied_at_the_first_call(fn: Function, table: dict[Any, Function]) -> Functi
     return decomposed
 
 
-_tables: list[dict[Any, Function]] = []
+class _OneTable(Replace):
+    """Looks into the table that was set last."""
+
+    now: dict[Any, Function]
+
+    def found(self, func: Any) -> Function | None:
+        return _OneTable.now.get(func)
 
 
 @decompose.mistake(breaks=IN_PLACE)
 def the_last_table(fn: Function, table: dict[Any, Function]) -> Function:
-    """Where one decomposed function calls a different one, the table of the wrong one counted. Perhaps the table stands in the module."""
+    """Where one decomposed function calls a different one, the table of the outer one did not count any more. Perhaps the table
+    stands in the module or in a class, where the inner one puts its own.
+    """
 
     def decomposed(*args: Any, **kwargs: Any) -> Any:
-        if torch._C._len_torch_dispatch_stack() > 1 or any(
-            isinstance(each, Replace)
-            for each in torch.utils._python_dispatch._get_current_dispatch_mode_stack()
-        ):
+        _OneTable.now = table
+        with _OneTable(table):
             return fn(*args, **kwargs)
-        return right(fn, table)(*args, **kwargs)
 
     return decomposed
 
 
-_ = TorchDispatchMode
+@decompose.mistake(breaks=IN_PLACE)
+def outermost_only(fn: Function, table: dict[Any, Function]) -> Function:
+    """A decomposed function that a different one calls replaced nothing. Perhaps it looks whether a mode is on already."""
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(mode, Replace) for mode in _get_current_dispatch_mode_stack()):
+            return fn(*args, **kwargs)
+        return right(fn, table)(*args, **kwargs)
+
+    return decomposed
