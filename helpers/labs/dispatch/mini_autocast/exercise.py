@@ -67,10 +67,8 @@ AUTOCAST = "Results and gradients are those of `torch.autocast`, bit for bit, wh
 UNCHANGED = "The arguments themselves do not change."
 ENDED = "After the block, also one that an error ended, nothing is cast."
 
-_NAMES = {torch.bfloat16: "torch.bfloat16", torch.float16: "torch.float16"}
 
-
-@mini_autocast.property("functions of lower work in dtype", asks=(LOWERED, SUITS, SETS, AUTOCAST))
+@mini_autocast.property("functions of lower work in dtype", asks=(LOWERED, SUITS, MADE_OF, SETS, AUTOCAST))
 def lowered(answer: Any, trial: Trial) -> None:
     for dtype in (torch.bfloat16, torch.float16):
         x, w, b = drawn(trial, 4, 5), leaf(trial, 3, 5), leaf(trial, 3)
@@ -81,9 +79,7 @@ def lowered(answer: Any, trial: Trial) -> None:
             "x @ y": lambda x=x, batch=batch: x @ batch,
             "torch.bmm(y, z)": lambda batch=batch: torch.bmm(batch.mT, batch),
         }.items():
-            trial.given(
-                f"{name} in a block of MiniAutocast({_NAMES[dtype]}, ...), its name in `lower`; all float32"
-            )
+            trial.given(f"{name} in a block of MiniAutocast({dtype}, ...), its name in `lower`; all float32")
             in_float32 = run().detach()
             with torch.autocast("cpu", dtype):
                 want = run()
@@ -110,7 +106,7 @@ def raised(answer: Any, trial: Trial) -> None:
                 "F.smooth_l1_loss(x, x / 2)": lambda x=x: F.smooth_l1_loss(x, x / 2),
             }.items():
                 trial.given(
-                    f"{name} in a block of MiniAutocast({_NAMES[dtype]}, ...), its name in `higher`; x is {short(of)}, "
+                    f"{name} in a block of MiniAutocast({dtype}, ...), its name in `higher`; x is {short(of)}, "
                     "y float32"
                 )
                 with made(answer, dtype):
@@ -123,10 +119,7 @@ def raised(answer: Any, trial: Trial) -> None:
 
 @mini_autocast.property("the arguments do not change", asks=UNCHANGED)
 def unchanged(answer: Any, trial: Trial) -> None:
-    for kind, names in (
-        (torch.float32, "lower"),
-        (torch.float16, "higher"),
-    ):
+    for kind, names in ((torch.float32, "lower"), (torch.float16, "higher")):
         for grad in (False, True):
             x = drawn(trial, 3, 4).to(kind).requires_grad_(grad)
             copy, version, place = x.detach().clone(), x._version, x.data_ptr()
@@ -149,15 +142,7 @@ def unchanged(answer: Any, trial: Trial) -> None:
     "what is neither in lower nor to be cast stays as it is", asks=(OTHERS, LOWERED, RAISED, SETS)
 )
 def others(answer: Any, trial: Trial) -> None:
-    kinds = (
-        torch.float32,
-        torch.bfloat16,
-        torch.float16,
-        torch.float64,
-        torch.int64,
-        torch.bool,
-        torch.complex64,
-    )
+    kinds = [getattr(torch, kind) for kind in "float32 bfloat16 float16 float64 int64 bool complex64".split()]
     given = [drawn(trial, 3).to(kind) for kind in kinds]
     given += [each.detach().clone().requires_grad_() for each in given if each.dtype.is_floating_point]
     for dtype in (torch.bfloat16, torch.float16):
@@ -181,7 +166,7 @@ def others(answer: Any, trial: Trial) -> None:
                     found.append((kind, "the tensor itself" if to == each.dtype else short(to), came))
             if found:
                 kind, wanted, came = found[0]
-                trial.given(f"{words} gets a tensor of {kind}; MiniAutocast({_NAMES[dtype]}, ...)")
+                trial.given(f"{words} gets a tensor of {kind}; MiniAutocast({dtype}, ...)")
                 trial.fail(
                     f"{words[0].upper()}{words[1:]} got a tensor of {kind} as a different one, of {came}."
                     if wanted == "the tensor itself"
