@@ -49,6 +49,7 @@ mini_autocast = Exercise(
 )
 
 SUITS = "In its block, functions get their tensors in the dtype that suits them."
+MADE_OF = "`MiniAutocast(dtype, lower, higher)`:"
 SETS = "`dtype` is bfloat16 or float16; `lower` and `higher` are sets of names of functions, as in `func.__name__`."
 LOWERED = "A function of `lower` gets its float32 tensors as `dtype`."
 RAISED = "A function of `higher` gets its float16 and bfloat16 tensors as float32."
