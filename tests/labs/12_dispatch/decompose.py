@@ -65,11 +65,10 @@ def by_names(fn, table):
 
         class ByName(TorchDispatchMode):
             def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-                kwargs = {} if kwargs is None else kwargs
                 if str(func) in functions:
                     with self:
-                        return functions[str(func)](*args, **kwargs)
-                return func(*args, **kwargs)
+                        return functions[str(func)](*args, **(kwargs or {}))
+                return func(*args, **(kwargs or {}))
 
         mode = ByName()
         mode.__enter__()

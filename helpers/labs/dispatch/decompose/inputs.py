@@ -269,7 +269,7 @@ def compare(
     )
     if here.calls != there.calls:
         trial.fail(
-            f"{words}: the functions of the table that ran are not those that should. {lesson}",
+            f"{words}: {unlike(here.calls, there.calls, 'Functions of the table')} {lesson}",
             expected=listed(there.calls, "no function of the table"),
             got=listed(here.calls, "no function of the table"),
             observed=(words, here.calls, ran.names),
@@ -279,7 +279,8 @@ def compare(
     )
     if ran.names != expected.names:
         trial.fail(
-            f"{words}: the operations that ran below are not those that should. {lesson}",
+            f"{words}: {unlike(ran.names, expected.names, 'Operations that a mode outside sees')} What is in the "
+            "table does not run, and what is not in it runs as it is.",
             expected=listed(expected.names, "no operation"),
             got=listed(ran.names, "no operation"),
             observed=(words, "operations", ran.names),
@@ -317,3 +318,17 @@ def same_results(trial: Trial, words: str, got: Any, want: Any, own: Made, plain
 
 def listed(names: list[str], none: str = "nothing") -> str:
     return (", ".join(names[:14]) + (f" and {len(names) - 14} more" if len(names) > 14 else "")) or none
+
+
+def unlike(got: list[str], want: list[str], what: str) -> str:
+    """ "Functions of the table that are missing: mm.default." """
+    missing, more = _without(want, got), _without(got, want)
+    parts = [f"{what} that are missing: {listed(missing)}."] if missing else []
+    parts += [f"{what} that are too much: {listed(more)}."] if more else []
+    return " ".join(parts) or f"{what} come in a different order."
+
+
+def _without(some: list[str], others: list[str]) -> list[str]:
+    """What stands more often in `some` than in `others`."""
+    rest = list(others)
+    return [each for each in some if each not in rest or rest.remove(each)]

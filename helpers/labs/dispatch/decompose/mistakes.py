@@ -94,7 +94,7 @@ class OnceMore(Replace):
 
 @bank.mistake(breaks=CHAINS)
 class LaterOnly(Replace):
-    """What a table's function runs was replaced only if it stands further down in the table. The order of the table does not matter."""
+    """What a table's function runs was replaced with the table in one order, and not in the other. The order does not matter."""
 
     def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
         names = list(self.table)
@@ -247,8 +247,8 @@ def run_at_once(fn: Function, table: dict[Any, Function]) -> Function:
 
 @decompose.mistake(breaks=RETURNS)
 def without_gradients(fn: Function, table: dict[Any, Function]) -> Function:
-    """Under the function nothing is recorded, and so a backward in it raises. Perhaps it runs under no_grad. What is replaced lies below
-    autograd, and disturbs no graph.
+    """The result has no graph: nothing was recorded in the call. Perhaps it runs under no_grad. What is replaced lies below autograd, and
+    disturbs no graph.
     """
     return torch.no_grad()(right(fn, table))
 
@@ -339,7 +339,7 @@ class BusyForGood(Replace):
 
 @decompose.mistake(breaks=ANEW)
 def copied_at_once(fn: Function, table: dict[Any, Function]) -> Function:
-    """The table changed after decompose had returned, and calls went by what was in it before. Perhaps it was copied."""
+    """The table changed after decompose had returned, and the first call went by what was in it before. Perhaps it was copied."""
     return right(fn, dict(table))
 
 

@@ -153,8 +153,12 @@ def read_anew(answer: Any, trial: Trial) -> None:
         decomposed = made(answer, trial, lambda x: x.relu().neg().exp(), table.table)
         neg = table.noting(aten.neg.default, lambda a: aten.mul.Tensor(a, -1))
         for words, change, want in (
-            ("as it was at first", lambda t: None, list(start)),
-            ("neg added", lambda t, neg=neg: t.update({aten.neg.default: neg}), [*start, aten.neg.default]),
+            (
+                "neg added before the first call",
+                lambda t, neg=neg: t.update({aten.neg.default: neg}),
+                [*start, aten.neg.default],
+            ),
+            ("as before", lambda t: None, [*start, aten.neg.default]),
             ("all taken out", lambda t: t.clear(), []),
             (
                 "exp added",
@@ -188,7 +192,7 @@ def read_anew(answer: Any, trial: Trial) -> None:
             names = list(map(inputs.short, want))
             trial.true(
                 table.calls == names,
-                f"The table has changed since the last call ({words}), and these functions of it ran: {listed(table.calls)}.",
+                f"The table now: {words}. These functions of it ran: {listed(table.calls)}.",
                 expected=listed(names),
                 got=listed(table.calls),
                 observed=("changed", len(start), words, table.calls),
@@ -254,5 +258,5 @@ def _ran(trial: Trial, words: str, function: Any, x: Any, *want: tuple[Table, li
             f"Of the {'outer' if place == 0 else 'inner'} table these functions ran: {listed(table.calls)}.",
             expected=listed(names),
             got=listed(table.calls),
-            observed=("two", words, place, table.calls),
+            observed=("two", words, [each.calls for each, _ in want]),
         )
