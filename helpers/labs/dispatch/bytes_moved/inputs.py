@@ -115,7 +115,7 @@ def right(trial: Trial, got: Any, count: Count, words: str, lesson: str) -> None
     others = sorted({type(name).__name__ for name in got if not isinstance(name, str)})
     trial.true(
         not others,
-        f"A key is a {', '.join(others)}, and no str: the full name is `str(func)`.",
+        f"A key is of the type {', '.join(others)}, and no str: the full name is `str(func)`.",
         expected=_listed(want),
         got=_listed(got),
         observed=("keys", others),
