@@ -65,6 +65,33 @@ class ForwardOnly(Replace):
         return self.table.get(func) if torch._C._current_graph_task_id() == -1 else None
 
 
+@bank.mistake(breaks=OTHERS)
+class SeesItsOwnCalls(Replace):
+    """It went on without an end. Perhaps `with self:` stands around operations that are not in the table, too: then each of them comes
+    back to the mode.
+    """
+
+    def as_it_is(self, func: Any, args: Any, kwargs: Any) -> Any:
+        with self:
+            return func(*args, **kwargs)
+
+
+@bank.mistake(breaks=IN_PLACE)
+class OnceEach(Replace):
+    """An operation of the table was replaced where it ran first, and not where it ran again."""
+
+    def __init__(self, table: dict[Any, Function]) -> None:
+        super().__init__(table)
+        self.seen: set[Any] = set()
+
+    def found(self, func: Any) -> Function | None:
+        return None if func in self.seen else super().found(func)
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        self.seen.add(func)
+        return super().replaced(func, function, args, kwargs)
+
+
 @bank.mistake(breaks=CHAINS)
 class NotInFunctions(Replace):
     """A function of the table ran an operation of the table, and that one was not replaced. While `__torch_dispatch__` runs, its own mode
@@ -135,6 +162,13 @@ class BothRun(Replace):
         return super().replaced(func, function, args, kwargs)
 
 
+class _NotAgain(Replace):
+    """What a function of the table runs is not replaced."""
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+
 @bank.mistake(breaks=OTHERS)
 class OthersTakenApart(Replace):
     """Operations that are not in the table did not run as they are: others ran in their place. Perhaps torch's own table of
@@ -143,6 +177,16 @@ class OthersTakenApart(Replace):
 
     def as_it_is(self, func: Any, args: Any, kwargs: Any) -> Any:
         return decomposition_table.get(func, func)(*args, **kwargs)
+
+
+@decompose.variant(OthersTakenApart)
+def _(fn: Function, table: dict[Any, Function]) -> Function:
+    return partial(right, mode=_NotAgain)(fn, {**decomposition_table, **table})
+
+
+@decompose.variant(OthersTakenApart)
+def _(fn: Function, table: dict[Any, Function]) -> Function:
+    return right(fn, {**decomposition_table, **table})
 
 
 @bank.mistake(breaks=OTHERS)

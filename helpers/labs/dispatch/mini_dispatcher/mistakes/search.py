@@ -82,6 +82,17 @@ class NextThatHasOne(Steps):
 
 
 @mini_dispatcher.mistake(breaks=NO_KERNEL)
+class NoErrorAtAll(Steps):
+    """The highest key had no kernel, and no error was raised. The caller takes what came back for a result."""
+
+    def among(self, op: str, keys: list[str], args: tuple[Any, ...]) -> Any:
+        active = self.active(args)
+        first = next((key for key in keys if key in active and not self.passed_over(op, key)), None)
+        has_one = first is not None and ((op, first) in self.kernels or first in self.fallbacks)
+        return self.run(op, first, args) if first is not None and has_one else None
+
+
+@mini_dispatcher.mistake(breaks=NO_KERNEL)
 class KeyErrorForIt(Steps):
     """KeyError was raised where there is no kernel. Perhaps it comes from a table that was asked with square brackets."""
 

@@ -110,6 +110,22 @@ class PassIsNoKernel(Steps):
 
 
 @mini_dispatcher.mistake(breaks=PASSED)
+class FallbackPassIsCalled(Steps):
+    """PASS was called as a fallback, as if it were a function. It can stand in place of either: of a kernel and of a fallback."""
+
+    def passed_over(self, op: str, key: str) -> bool:
+        return self.kernels.get((op, key)) is self.PASS
+
+
+@mini_dispatcher.mistake(breaks=PASSED)
+class PassIsCalled(Steps):
+    """PASS was called as a kernel, as if it were a function. It says that the key is to be passed over."""
+
+    def passed_over(self, op: str, key: str) -> bool:
+        return False
+
+
+@mini_dispatcher.mistake(breaks=PASSED)
 class FallbackPassIsStronger(Steps):
     """With PASS as the fallback for a key, the operator's own kernel for this key did not run. A fallback counts only where the
     operator has none.
