@@ -282,14 +282,6 @@ def result_rebuilt(fn: Function, table: dict[Any, Function]) -> Function:
 
 
 @decompose.mistake(breaks=RETURNS)
-def run_at_once(fn: Function, table: dict[Any, Function]) -> Function:
-    """decompose did not return a function. It ran `fn` itself, or gave something that cannot be called."""
-    with contextlib.suppress(TypeError), Replace(table):
-        fn()
-    return None  # type: ignore[return-value]
-
-
-@decompose.mistake(breaks=RETURNS)
 def without_gradients(fn: Function, table: dict[Any, Function]) -> Function:
     """The result has no graph: nothing was recorded in the call. Perhaps it runs under no_grad. What is replaced lies below autograd, and
     disturbs no graph.
