@@ -41,6 +41,8 @@ def way(
             )
         )
         axes.text(0.12, row + 0.5, label, va="center", color="black" if here else "#8a8a8a")
+        if here and label not in ran and row:
+            axes.text(3.42, row + 0.5, "passed over", va="center", color=GREY, style="italic")
         axes.text(
             6.1, row + 0.5, f"aten::add, {key}: {kind.strip('[]')}", va="center", fontsize=9, color=GREY
         )
@@ -83,22 +85,18 @@ def roofline(name: str, bill: Mapping[str, tuple[int, int]], machine: Mapping[st
     roof.axvline(machine["flops"] / machine["bytes"], color="#cccccc", linewidth=1, zorder=0)
     total = [sum(each) for each in zip(*bill.values(), strict=True)]
     products = {op: counts for op, counts in bill.items() if counts[0]}
-    for marks, colour, marker, label in (
-        (list(products.values()), BLUE, "o", "a product"),
-        ([total], ORANGE, "D", "the whole block"),
-    ):
-        at = np.array([flops / moved for flops, moved in marks])
-        roof.scatter(
-            at,
-            np.minimum(machine["flops"], at * machine["bytes"]) / 1e12,
-            color=colour,
-            marker=marker,
-            label=label,
-            zorder=3,
-        )
+    for marks, colour, marker in ((products, BLUE, "o"), ({"the block": tuple(total)}, ORANGE, "D")):
+        at = np.array([flops / moved for flops, moved in marks.values()])
+        height = np.minimum(machine["flops"], at * machine["bytes"]) / 1e12
+        roof.scatter(at, height, color=colour, marker=marker, zorder=3)
+        for op, place, level in zip(marks, at, height, strict=True):
+            roof.annotate(
+                short(op), (place, level), (6, -11), textcoords="offset points", fontsize=9, color=colour
+            )
+    ridge = machine["flops"] / machine["bytes"]
+    roof.annotate(f"{ridge:.0f}", (ridge, 1.0), (3, 0), textcoords="offset points", fontsize=9, color=GREY)
     roof.set(xlabel="operations for each byte", ylabel="10¹² operations a second, at best")
     roof.set_title(name, fontsize=10, loc="left")
-    roof.legend(loc="lower right", frameon=False, fontsize=9)
     roof.spines[["top", "right"]].set_visible(False)
 
     slowest = sorted(bill, key=lambda op: max(seconds(bill[op], machine)))[-7:]
@@ -106,11 +104,16 @@ def roofline(name: str, bill: Mapping[str, tuple[int, int]], machine: Mapping[st
         compute, memory = (1e6 * each for each in seconds(bill[op], machine))
         bars.barh(row + 0.19, memory, 0.36, color=BLUE, label="its bytes" if row == 0 else None)
         bars.barh(row - 0.19, compute, 0.36, color=ORANGE, label="its products" if row == 0 else None)
-    bars.set_yticks(range(len(slowest)), [op.removeprefix("aten.") for op in slowest], fontsize=9)
-    bars.set_xlabel("microseconds, at best: the longer of the two counts")
+    bars.set_yticks(range(len(slowest)), [short(op) for op in slowest], fontsize=9)
+    bars.set_xlabel("microseconds at best (the longer bar counts)")
     bars.legend(loc="lower right", frameon=False, fontsize=9)
     bars.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def short(op: str) -> str:
+    """The name of an operator without library and overload: "mm"."""
+    return op.split(".")[1] if op.startswith("aten.") else op
 
 
 def seconds(counts: tuple[int, int], machine: Mapping[str, float]) -> tuple[float, float]:

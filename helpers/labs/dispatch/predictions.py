@@ -9,23 +9,23 @@ variants = Prediction(
     "Functions and methods",
     {
         "A": Choice(
-            "All four: `torch.add_`, `x.add_`, `torch.stack`, `x.stack`.",
-            "Neither is there for every operator: `variants` says which.",
-            "all_four",
+            "None: every operator can be called in both ways.",
+            "`variants` says for each operator in which ways: add_ and stack have one each.",
+            "both_ways",
         ),
         "B": Choice(
-            "`x.add_` and `torch.stack`.",
-            "`variants: method` is a method only; without `variants` it is a function only.",
+            "`torch.add_` and `x.stack`.",
+            "`variants: method` is a method only, no `variants` a function only, and relu_ is both.",
         ),
         "C": Choice(
-            "`torch.add_`, `x.add_` and `torch.stack`: each operator is a function, some are methods, too.",
-            "add_ has `variants: method`, so there is no torch.add_.",
-            "always_a_function",
+            "`torch.add_`, `torch.relu_` and `x.stack`: what works in place is a method.",
+            "relu_ has `variants: function, method`: torch.relu_ works in place, too.",
+            "in_place_is_a_method",
         ),
         "D": Choice(
-            "`x.add_`, `x.stack` and `torch.stack`: in C++ there are no functions without an object.",
-            "The first argument of stack is a list of tensors. It has no tensor to be a method of.",
-            "always_a_method",
+            "`x.stack` only: each operator is a function, and some are methods, too.",
+            "add_ has `variants: method`, so there is no torch.add_.",
+            "always_a_function",
         ),
     },
 )
@@ -229,9 +229,9 @@ recall_hook = Prediction(
             "relu is called by the forward of a module, and has none of its own.",
             "all_in_modules",
         ),
-        "B": Choice("Yes, as a module without a name.", "F.relu makes no module.", "a_nameless_module"),
+        "B": Choice("Yes, as a module without a name.", "A function makes no module.", "a_nameless_module"),
         "C": Choice(
-            "No: hooks belong to modules. `F.relu` is a function.", "Only the call of a module runs hooks."
+            "No: hooks belong to modules, and this is a function.", "Only the call of a module runs hooks."
         ),
         "D": Choice("Only if the model is in train mode.", "Hooks run in both modes.", "in_training"),
     },
