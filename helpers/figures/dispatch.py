@@ -52,8 +52,8 @@ def way(
     for above, below in zip(ran, ran[1:], strict=False):
         axes.annotate(
             "",
-            (4.5, place[below] + 0.9),
-            (4.5, place[above] + 0.1),
+            (5.4, place[below] + 0.9),
+            (5.4, place[above] + 0.1),
             arrowprops={"arrowstyle": "->", "color": BLUE, "linewidth": 1.6},
         )
     axes.set(xlim=(-0.1, 11), ylim=(-0.1, len(keys) + 0.1), xticks=[], yticks=[])
@@ -85,13 +85,14 @@ def roofline(name: str, bill: Mapping[str, tuple[int, int]], machine: Mapping[st
     roof.axvline(machine["flops"] / machine["bytes"], color="#cccccc", linewidth=1, zorder=0)
     total = [sum(each) for each in zip(*bill.values(), strict=True)]
     products = {op: counts for op, counts in bill.items() if counts[0]}
-    for marks, colour, marker in ((products, BLUE, "o"), ({"the block": tuple(total)}, ORANGE, "D")):
+    block = {"the block": tuple(total)}
+    for marks, colour, marker, beside in ((products, BLUE, "o", (6, -11)), (block, ORANGE, "D", (-56, 4))):
         at = np.array([flops / moved for flops, moved in marks.values()])
         height = np.minimum(machine["flops"], at * machine["bytes"]) / 1e12
         roof.scatter(at, height, color=colour, marker=marker, zorder=3)
         for op, place, level in zip(marks, at, height, strict=True):
             roof.annotate(
-                short(op), (place, level), (6, -11), textcoords="offset points", fontsize=9, color=colour
+                short(op), (place, level), beside, textcoords="offset points", fontsize=9, color=colour
             )
     ridge = machine["flops"] / machine["bytes"]
     roof.annotate(f"{ridge:.0f}", (ridge, 1.0), (3, 0), textcoords="offset points", fontsize=9, color=GREY)
