@@ -17,7 +17,6 @@ from helpers.labs.dispatch.bytes_moved.exercise import (
     NOT_MADE,
     ONCE,
     SUM,
-    TWO_PLACES,
     bytes_moved,
 )
 from helpers.labs.dispatch.bytes_moved.right import Mode, Steps, by_steps, tensors
@@ -26,11 +25,12 @@ bank = bytes_moved.bank(by_steps)
 NAMES = "The keys are full names, as `str(func)` gives them"
 ORDER = "in the order of their first call."
 READS = "A call reads each tensor that it is given"
-MAKES = "and each that it makes"
+MAKES = "and each that it makes."
 ALSO = "by keyword and in lists, too"
-IN_PLACE = "writes each tensor that it changes in place (by its schema)"
-SIZE = "`numel() * element_size()` bytes each."
-EMPTY = "`empty` and those whose name begins with `empty` or `new_empty`"
+IN_PLACE = "It writes each tensor that it changes in place (by its schema)"
+SIZE = "Each has `numel() * element_size()` bytes"
+PLACES = "and counts in each place where it stands."
+EMPTY = "operations that only make memory (those whose name begins with `empty` or `new_empty`)"
 VIEWS = "So views move nothing"
 
 
@@ -202,7 +202,7 @@ class NotByKeyword(Steps):
         return [each for each in given if id(each) not in self.named]
 
 
-@bank.mistake(breaks=TWO_PLACES)
+@bank.mistake(breaks=PLACES)
 class OnceEach(Steps):
     """A tensor that stands in two places counts once. It is read at each of them."""
 

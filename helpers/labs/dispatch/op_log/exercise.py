@@ -44,7 +44,9 @@ NAMES = (
     "`ops` is a list of str, in the order in which the operations run: each by its full name, as `str(func)` gives it "
     '("aten.addmm.default"), and with " (view)" behind it if torch says that its result is a view (`func.is_view`).'
 )
-BACKENDS = "Listed is what reaches the backends, below autograd and autocast: what a backward runs, too."
+ASKED = (
+    "Listed is what a TorchDispatchMode is asked for, below autograd and autocast: what a backward runs, too."
+)
 RAISES = "One that raises is listed as well."
 SAME = "Results and errors are those without the log."
 AFTER = "After the block nothing more is listed, also if it ended by an error, which passes through."
@@ -174,7 +176,7 @@ def _none_lives(trial: Trial, alive: list[tuple[str, int]], words: str) -> None:
     )
 
 
-@op_log.property("what a backward runs, too", asks=BACKENDS)
+@op_log.property("what a backward runs, too", asks=ASKED)
 def backward(answer: Any, trial: Trial) -> None:
     for words, make in (
         ("linear, relu, sum and backward()", inputs.training),
@@ -185,7 +187,7 @@ def backward(answer: Any, trial: Trial) -> None:
         require(answer, trial, words, make, "Autograd calls operations as well, each `detach` among them.")
 
 
-@op_log.property("what autocast and inference_mode make of a call", asks=BACKENDS)
+@op_log.property("what autocast and inference_mode make of a call", asks=ASKED)
 def below_autocast(answer: Any, trial: Trial) -> None:
     for words, make, lesson in (
         (
@@ -196,7 +198,7 @@ def below_autocast(answer: Any, trial: Trial) -> None:
         (
             "linear, relu and t() under inference_mode",
             inputs.inference,
-            "Under inference_mode nothing takes `linear` apart on the way.",
+            "Under inference_mode `linear` comes to the mode whole: what takes it apart stands behind the mode.",
         ),
     ):
         require(answer, trial, words, make, lesson)

@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from helpers.labs.dispatch.op_log.exercise import (
     AFTER,
-    BACKENDS,
+    ASKED,
     KEPT,
     LISTS,
     NESTED,
@@ -44,7 +44,7 @@ class _Functions(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-@op_log.mistake(breaks=BACKENDS)
+@op_log.mistake(breaks=ASKED)
 class AboveAutograd(Steps):
     """Functions and methods of Python are listed, as they are called, and no operations. That is what a `TorchFunctionMode`
     sees: it stands above autograd, and a backward does not pass it.
@@ -117,9 +117,9 @@ class AllFromAten(Steps):
         return f"aten.{func.__name__}"
 
 
-@op_log.mistake(breaks=BACKENDS)
+@op_log.mistake(breaks=ASKED)
 class AtenOnly(Steps):
-    """Operations of other libraries than aten are missing. All that reaches the backends is listed."""
+    """Operations of other libraries than aten are missing. All that a mode is asked for is listed."""
 
     def note(self, func: Any, args: Any) -> None:
         if func.namespace == "aten":
@@ -238,27 +238,27 @@ class _(Looking):
 # What is missing.
 
 
-@op_log.mistake(breaks=BACKENDS)
+@op_log.mistake(breaks=ASKED)
 class NoDetach(Steps):
-    """Each `detach` is missing. Autograd calls it, and it reaches the backends as all others do."""
+    """Each `detach` is missing. Autograd calls it, and a mode is asked for it as for all others."""
 
     def note(self, func: Any, args: Any) -> None:
         if "detach" not in str(func):
             super().note(func, args)
 
 
-@op_log.mistake(breaks=BACKENDS)
+@op_log.mistake(breaks=ASKED)
 class ForwardOnly(Steps):
-    """What a backward runs is missing. Its operations reach the backends as those of the forward do."""
+    """What a backward runs is missing. A mode is asked for its operations as for those of the forward."""
 
     def note(self, func: Any, args: Any) -> None:
         if torch._C._current_autograd_node() is None:
             super().note(func, args)
 
 
-@op_log.mistake(breaks=BACKENDS)
+@op_log.mistake(breaks=ASKED)
 class NoCasts(Steps):
-    """The casts of autocast are missing: each `_to_copy`. They reach the backends as all other operations do."""
+    """The casts of autocast are missing: each `_to_copy`. A mode is asked for them as for all other operations."""
 
     def note(self, func: Any, args: Any) -> None:
         if "_to_copy" not in str(func):
