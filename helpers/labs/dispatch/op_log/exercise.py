@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -162,10 +163,15 @@ def _living(made: list[StorageWeakRef]) -> int:
     return sum(not each.expired() for each in made)
 
 
-def _none_lives(trial: Trial, alive: list[tuple[str, int]], words: str) -> None:
+def _none_lives(
+    trial: Trial,
+    alive: list[tuple[str, int]],
+    words: str,
+    collected: str = "the garbage collector does not run",
+) -> None:
     """Wrong if tensors were still alive. alive: how many, at which time."""
     kept = [(when, count) for when, count in alive if count]
-    trial.given(f"{words}; the garbage collector does not run")
+    trial.given(f"{words}; {collected}")
     trial.true(
         not kept,
         f"{kept[0][0].capitalize() if kept else ''}, tensors that nobody else has are still alive: the log, or something "
@@ -280,6 +286,7 @@ def after_an_error(answer: Any, trial: Trial) -> None:
 def nothing_kept_by_an_error(answer: Any, trial: Trial) -> None:
     x, log = drawn(trial.generator, 5), answer()
     made: list[StorageWeakRef] = []
+    all_made: list[StorageWeakRef] = []
     alive: list[tuple[str, int]] = []
 
     def fails() -> None:
@@ -302,7 +309,15 @@ def nothing_kept_by_an_error(answer: Any, trial: Trial) -> None:
             with suppress(Exception), log:
                 call()
             alive.append((when, _living(made)))
-    _none_lives(trial, alive, "tensors that are made in a block, and let go when an error comes")
+            all_made += made
+        gc.collect()
+        alive.append(("when the garbage collector has run", _living(all_made)))
+    _none_lives(
+        trial,
+        alive,
+        "tensors that are made in a block, and let go when an error comes",
+        "the garbage collector runs at the end only",
+    )
 
 
 @op_log.property("one log in several blocks; two logs", asks=(SEVERAL, TWO, AFTER))
