@@ -6,11 +6,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dispatch.bytes_moved import inputs
 from helpers.labs.dispatch.bytes_moved.inputs import Tensors, counted, require, right
+from helpers.labs.memory.shared.collector import collector
 
 bytes_moved = Exercise(
     "12.bytes_moved",
@@ -68,6 +70,37 @@ def _copy(result: Any) -> Any:
     return dict(result) if isinstance(result, dict) else result
 
 
+@bytes_moved.property("fn runs once, with the tensors themselves", asks=(ONCE, BYTES))
+def once(answer: Any, trial: Trial) -> None:
+    x, w = torch.randn(2, 4, 3, generator=trial.generator)
+    w.requires_grad_()
+    want, calls = x + 1, []
+
+    def fn(*args: Tensor) -> None:
+        calls.append([each is one for each, one in zip(args, (x, w), strict=False)])
+        args[0].add_(1)
+        (args[0] * args[1]).sum().backward()
+
+    trial.given("an fn that edits its first tensor in place, and runs a backward to its second")
+    trial.call(lambda: answer(fn, x, w))
+    trial.true(
+        len(calls) == 1,
+        f"fn was called {len(calls)} times.",
+        expected="1 call",
+        got=f"{len(calls)} calls",
+        observed=("calls", len(calls)),
+    )
+    trial.true(
+        calls == [[True, True]],
+        "fn did not get the tensors that bytes_moved got. Its operations are asked on these: what it does to them stays.",
+        expected="the same objects",
+        got="others",
+        observed=("others", calls),
+    )
+    trial.equal(x, want, "The first tensor after it", rtol=0, atol=0, observed="not edited")
+    trial.equal(w.grad, want, "The gradient of the second", observed="no gradient")
+
+
 @bytes_moved.property("views are left out", asks=(NOT_MADE, LEFT_OUT))
 def views(answer: Any, trial: Trial) -> None:
     for case in (inputs.VIEWS, inputs.LISTS_OF_VIEWS, inputs.UNSAFE):
@@ -102,35 +135,33 @@ def sizes(answer: Any, trial: Trial) -> None:
     require(answer, trial, inputs.SIZES)
 
 
-@bytes_moved.property("fn runs once, with the tensors themselves", asks=(ONCE, BYTES))
-def once(answer: Any, trial: Trial) -> None:
-    x, w = torch.randn(2, 4, 3, generator=trial.generator)
-    w.requires_grad_()
-    want, calls = x + 1, []
+@bytes_moved.property("no tensor is kept", asks=KEPT)
+def nothing_kept(answer: Any, trial: Trial) -> None:
+    x = torch.randn(4, 3, generator=trial.generator)
+    alive: list[tuple[str, int]] = []
+    made: list[StorageWeakRef] = []
 
-    def fn(*args: Tensor) -> None:
-        calls.append([each is one for each, one in zip(args, (x, w), strict=False)])
-        args[0].add_(1)
-        (args[0] * args[1]).sum().backward()
+    def makes_and_lets_go(x: Tensor) -> None:
+        given = x + 1
+        made.extend(StorageWeakRef(each.untyped_storage()) for each in (given, given.exp(), given.abs()))
 
-    trial.given("an fn that edits its first tensor in place, and runs a backward to its second")
-    trial.call(lambda: answer(fn, x, w))
+    def fn(x: Tensor) -> None:
+        makes_and_lets_go(x)
+        x.cos()
+        alive.append(("in fn", sum(not each.expired() for each in made)))
+
+    trial.given("an fn that makes three tensors and lets go of them; the garbage collector does not run")
+    with collector(by_itself=False):
+        trial.call(lambda: answer(fn, x))
+    held = sum(count for _, count in alive)
     trial.true(
-        len(calls) == 1,
-        f"fn was called {len(calls)} times.",
-        expected="1 call",
-        got=f"{len(calls)} calls",
-        observed=("calls", len(calls)),
+        not held,
+        f"In fn, {held} of 3 tensors that nobody else has are still alive: something of bytes_moved holds them. It changes what is "
+        "counted, since a backward copies a gradient that somebody else holds.",
+        expected="no tensor alive",
+        got=f"{held} alive",
+        observed=("alive", alive),
     )
-    trial.true(
-        calls == [[True, True]],
-        "fn did not get the tensors that bytes_moved got. Its operations are asked on these: what it does to them stays.",
-        expected="the same objects",
-        got="others",
-        observed=("others", calls),
-    )
-    trial.equal(x, want, "The first tensor after it", rtol=0, atol=0, observed="not edited")
-    trial.equal(w.grad, want, "The gradient of the second", observed="no gradient")
 
 
 @bytes_moved.property("a backward, too", asks=(BYTES, SUM, KEPT))
