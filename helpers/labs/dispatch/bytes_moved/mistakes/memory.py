@@ -321,12 +321,13 @@ class ByAddressAfterViews(Steps):
     """
 
     def made(self, func: Any, given: list[Tensor], result: Any) -> list[Tensor]:
-        self.by_memory = super().made(func, given, result)
+        by_memory = super().made(func, given, result)
+        self.makes = bool(by_memory)
         there = {each.data_ptr() for each in given}
-        return [each for each in self.by_memory if each.data_ptr() not in there]
+        return [each for each in by_memory if each.data_ptr() not in there]
 
     def is_view(self, changed: list[Tensor], made: list[Tensor], result: Any) -> bool:
-        return super().is_view(changed, self.by_memory, result)
+        return not self.makes and super().is_view(changed, [], result)
 
 
 @bank.mistake(breaks=META)

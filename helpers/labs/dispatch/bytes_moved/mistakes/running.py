@@ -170,6 +170,12 @@ class UnderInference(Steps):
         return super().count(fn, args)
 
 
+@bank.variant(UnderInference)
+class _(UnderInference):
+    def only_memory(self, func: Any) -> bool:
+        return func.is_view or super().only_memory(func)
+
+
 @bank.mistake(breaks=KEPT)
 class KeepsResults(Steps):
     """What the operations of fn make stays alive while fn runs. Perhaps their results are kept, so that no address comes twice."""
