@@ -6,11 +6,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dispatch.bytes_moved import inputs
 from helpers.labs.dispatch.bytes_moved.inputs import Tensors, counted, require, right
+from helpers.labs.memory.shared.collector import collector
 
 bytes_moved = Exercise(
     "12.bytes_moved",
@@ -33,22 +35,21 @@ bytes_moved = Exercise(
 BYTES = "The bytes that the operations of `fn(*args)` read and write, by operation."
 KEYS = "The keys are full names, as `str(func)` gives them, in the order of their first call."
 SUM = "The value is the sum over all calls."
-READS = (
-    "A call reads each tensor that it is given, by keyword and in lists, too, and writes each tensor that it changes in place "
-    "(by its schema) and each that it makes: `numel() * element_size()` bytes each."
-)
-TWO_PLACES = "A tensor that stands in two places counts in both."
+READS = "A call reads each tensor that it is given, by keyword and in lists, too, also one that it only overwrites."
+WRITES = "It writes each tensor that it changes in place (by its schema) and each that it makes."
+EACH = "Each has `numel() * element_size()` bytes, and counts in each place where it stands."
 NOT_MADE = "What lies in the memory of an argument is not made."
 LEFT_OUT = (
-    "So views move nothing, and neither do operations that only make memory (`empty` and those whose name begins with `empty` or "
-    "`new_empty`): both are left out."
+    "So views move nothing, `_unsafe_view` too, and neither do operations that only make memory (those whose name begins with "
+    "`empty` or `new_empty`): both are left out."
 )
 META = "On the meta device the result is that of real tensors, where the same operations run, and no memory is made."
 ONCE = "`fn` runs once."
 ERRORS = "What it raises passes through."
+KEPT = "No tensor is kept: a backward copies a gradient that somebody else holds."
 
 
-@bytes_moved.property("what is read and what is made, by operation", asks=(BYTES, KEYS, SUM, READS))
+@bytes_moved.property("what is read and what is made, by operation", asks=(BYTES, KEYS, SUM, READS, WRITES))
 def read_and_made(answer: Any, trial: Trial) -> None:
     x = torch.randn(4, 3, generator=trial.generator)
     trial.given("torch.exp of an x of size (4, 3), twice")
@@ -67,42 +68,6 @@ def read_and_made(answer: Any, trial: Trial) -> None:
 
 def _copy(result: Any) -> Any:
     return dict(result) if isinstance(result, dict) else result
-
-
-@bytes_moved.property("views are left out", asks=(NOT_MADE, LEFT_OUT))
-def views(answer: Any, trial: Trial) -> None:
-    for case in (inputs.VIEWS, inputs.LISTS_OF_VIEWS, inputs.UNSAFE):
-        require(answer, trial, case)
-
-
-@bytes_moved.property("tensors in lists, by keyword, and in two places", asks=(READS, TWO_PLACES))
-def everywhere(answer: Any, trial: Trial) -> None:
-    for case in (inputs.LISTS, inputs.BY_KEYWORD, inputs.TWICE):
-        require(answer, trial, case)
-
-
-@bytes_moved.property("what is changed in place is read and written", asks=(READS, NOT_MADE))
-def in_place(answer: Any, trial: Trial) -> None:
-    for case in (inputs.IN_PLACE, inputs.OUT, inputs.OF_LISTS, inputs.RUNNING, inputs.PARAMETERS):
-        require(answer, trial, case)
-
-
-@bytes_moved.property("any number of results, and none", asks=(READS, BYTES))
-def results(answer: Any, trial: Trial) -> None:
-    for case in (inputs.SEVERAL, inputs.MAKERS, inputs.NO_TENSORS, inputs.NOTHING):
-        require(answer, trial, case)
-
-
-@bytes_moved.property("operations that only make memory are left out", asks=LEFT_OUT)
-def only_memory(answer: Any, trial: Trial) -> None:
-    require(answer, trial, inputs.ONLY_MEMORY)
-
-
-@bytes_moved.property(
-    "the size of a tensor is that of its numbers", asks="`numel() * element_size()` bytes each"
-)
-def sizes(answer: Any, trial: Trial) -> None:
-    require(answer, trial, inputs.SIZES)
 
 
 @bytes_moved.property("fn runs once, with the tensors themselves", asks=(ONCE, BYTES))
@@ -136,7 +101,70 @@ def once(answer: Any, trial: Trial) -> None:
     trial.equal(w.grad, want, "The gradient of the second", observed="no gradient")
 
 
-@bytes_moved.property("a backward, too", asks=(BYTES, SUM))
+@bytes_moved.property("views are left out", asks=(NOT_MADE, LEFT_OUT))
+def views(answer: Any, trial: Trial) -> None:
+    for case in (inputs.VIEWS, inputs.LISTS_OF_VIEWS, inputs.UNSAFE):
+        require(answer, trial, case)
+
+
+@bytes_moved.property("tensors in lists, by keyword, and in two places", asks=(READS, EACH))
+def everywhere(answer: Any, trial: Trial) -> None:
+    for case in (inputs.LISTS, inputs.BY_KEYWORD, inputs.TWICE):
+        require(answer, trial, case)
+
+
+@bytes_moved.property("what is changed in place is read and written", asks=(WRITES, READS, NOT_MADE))
+def in_place(answer: Any, trial: Trial) -> None:
+    for case in (inputs.IN_PLACE, inputs.OUT, inputs.OF_LISTS, inputs.RUNNING, inputs.PARAMETERS):
+        require(answer, trial, case)
+
+
+@bytes_moved.property("any number of results, and none", asks=(WRITES, BYTES))
+def results(answer: Any, trial: Trial) -> None:
+    for case in (inputs.SEVERAL, inputs.MAKERS, inputs.NO_TENSORS, inputs.NOTHING):
+        require(answer, trial, case)
+
+
+@bytes_moved.property("operations that only make memory are left out", asks=LEFT_OUT)
+def only_memory(answer: Any, trial: Trial) -> None:
+    require(answer, trial, inputs.ONLY_MEMORY)
+
+
+@bytes_moved.property("the size of a tensor is that of its numbers", asks=EACH)
+def sizes(answer: Any, trial: Trial) -> None:
+    require(answer, trial, inputs.SIZES)
+
+
+@bytes_moved.property("no tensor is kept", asks=KEPT)
+def nothing_kept(answer: Any, trial: Trial) -> None:
+    x = torch.randn(4, 3, generator=trial.generator)
+    alive: list[tuple[str, int]] = []
+    made: list[StorageWeakRef] = []
+
+    def makes_and_lets_go(x: Tensor) -> None:
+        given = x + 1
+        made.extend(StorageWeakRef(each.untyped_storage()) for each in (given, given.exp(), given.abs()))
+
+    def fn(x: Tensor) -> None:
+        makes_and_lets_go(x)
+        x.cos()
+        alive.append(("in fn", sum(not each.expired() for each in made)))
+
+    trial.given("an fn that makes three tensors and lets go of them; the garbage collector does not run")
+    with collector(by_itself=False):
+        trial.call(lambda: answer(fn, x))
+    held = sum(count for _, count in alive)
+    trial.true(
+        not held,
+        f"In fn, {held} of 3 tensors that nobody else has are still alive: something of bytes_moved holds them. It changes what is "
+        "counted, since a backward copies a gradient that somebody else holds.",
+        expected="no tensor alive",
+        got=f"{held} alive",
+        observed=("alive", alive),
+    )
+
+
+@bytes_moved.property("a backward, too", asks=(BYTES, SUM, KEPT))
 def backward(answer: Any, trial: Trial) -> None:
     require(answer, trial, inputs.TRAINING)
     require(answer, trial, inputs.TWICE_BACKWARD)

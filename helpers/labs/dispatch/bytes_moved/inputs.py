@@ -157,7 +157,7 @@ def _difference(got: dict[str, int], want: dict[str, int], count: Count) -> str:
             wrote = " and ".join(
                 f"{words} {size}" for words, size in (("changes", changed), ("makes", made)) if size
             )
-            return f"{name} moves {number} bytes{calls}: it reads {read}{f', {wrote}' if wrote else ''}. The result has {got[name]}."
+            return f"{name} moves {number} bytes{calls}: it reads {read}{f', {wrote}' if wrote else ''}. Your result says {got[name]}."
     more = ", ".join(name for name in got if name not in want)
     return f"Too much: {more}."
 
@@ -354,11 +354,13 @@ PLAIN = Case(
     plain,
 )
 DTYPES = Case(
-    "operations on int8, bool, int64, bfloat16, float32 and float64", "Bytes are asked, not numbers.", dtypes
+    "operations on int8, bool, int64, bfloat16, float32 and float64",
+    "Each tensor counts by its own dtype, and each operation stands there.",
+    dtypes,
 )
 OVERLOADS = Case(
     "sum() and sum(dim), pow and > with a number and a tensor",
-    "Overloads are operations of their own.",
+    "Overloads are operations of their own, and a tensor of one number counts as all others do.",
     overloads,
 )
 TWICE = Case(
@@ -371,7 +373,7 @@ NOTHING = Case(
 )
 IN_PLACE = Case(
     "add_, exp_, mul_ of a part and of a sum, fill_, copy_",
-    "What is edited in place is read, and written.",
+    "What is edited in place is read, also where it is only overwritten; and what the schema says is written.",
     in_place,
 )
 OUT = Case(
@@ -390,7 +392,11 @@ RUNNING = Case(
     "The schema says what is changed, besides what is made.",
     running,
 )
-LISTS = Case("cat, stack, an index with None in its list", "Tensors in lists are given, too.", lists)
+LISTS = Case(
+    "cat, stack, an index with None in its list",
+    "Tensors in lists are given, too, each as often as it stands there.",
+    lists,
+)
 BY_KEYWORD = Case("searchsorted with `sorter=`", "Tensors by keyword are given, too.", by_keyword)
 MAKERS = Case(
     "zeros, full, arange, ones_like, new_zeros",

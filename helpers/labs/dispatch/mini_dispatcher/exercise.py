@@ -9,7 +9,8 @@ import torch
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.dispatch.mini_dispatcher.inputs import PRIORITY, Bench, Thing
+from helpers.labs.dispatch.mini_dispatcher.inputs import PRIORITY, Bench, Empty, Thing, listed
+from helpers.notebook.stubs import missing_exercise
 
 mini_dispatcher = Exercise(
     "12.mini_dispatcher",
@@ -62,6 +63,10 @@ class Ended(Exception):
     """What ends a block in the check."""
 
 
+class Stopped(BaseException):
+    """What ends a block or a kernel in the check: no Exception, as that of the stop button."""
+
+
 def x() -> Thing:
     return Thing("x", "cpu", "autograd")
 
@@ -100,13 +105,38 @@ def highest(answer: Any, trial: Trial) -> None:
         )
 
 
+@mini_dispatcher.property("two dispatchers: a table each", asks=TWO)
+def tables_of_their_own(answer: Any, trial: Trial) -> None:
+    one, other = Bench(answer, trial), Bench(answer, trial)
+    d, e = one.dispatcher, other.dispatcher
+    d.register("all", "autograd", one.kernel("kernel of d"))
+    d.register_fallback("cpu", one.kernel("fallback of d"))
+    for what, op, key in (("kernel", "all", "autograd"), ("fallback", "sub", "cpu")):
+        trial.given(
+            f"two dispatchers, d and e; d is given a {what} for {key}, and e nothing; x has the key {key}"
+        )
+        one.ran.clear()
+        try:
+            e.call(op, Thing("x", key))
+        except Exception as error:
+            if missing_exercise(error):
+                raise
+        trial.true(
+            not one.ran,
+            f'`e.call("{op}", x)` ran the {what} that was registered in d. What one dispatcher knows, the other does not.',
+            expected="NotImplementedError, and no kernel",
+            got=listed([name for name, _ in one.ran]),
+            observed=("of d", what),
+        )
+
+
 @mini_dispatcher.property(
     "kernels get the arguments as they came, and what they return comes back", asks=(CALLED_AS, CALL)
 )
 def hands_over(answer: Any, trial: Trial) -> None:
     everything: tuple[Any, ...] = ("python", None, 3, torch.ones(2, 2), [1, 2], x())
     for args in (everything, (everything[-1],), ()):
-        for result in (torch.zeros(3), None, False, [], "text"):
+        for result in (None, False, [], "text", torch.zeros(3)):
             bench = Bench(answer, trial, keys=lambda *args: ["cpu", "autograd"])
             bench.dispatcher.register(
                 "add", "autograd", bench.kernel("autograd of add", lambda *a, r=result: r)
@@ -267,12 +297,18 @@ def falls_back(answer: Any, trial: Trial) -> None:
         ["autograd of add"],
         "The operator's own kernel comes before the fallback of the same key.",
     )
-    for op in ("mul", "sub"):
+    for op, lesson in (
+        ("mul", "A fallback of the highest key comes before a kernel of a lower one."),
+        (
+            "sub",
+            "A fallback serves each operator that has no kernel of its own for the key, also one without any.",
+        ),
+    ):
         bench.expect(
             f'call("{op}", x, 2)',
             lambda op=op: bench.dispatcher.call(op, one, 2),
             ["fallback"],
-            "A fallback of the highest key comes before a kernel of a lower one.",
+            lesson,
         )
         got = bench.ran[0][1]
         trial.true(
@@ -354,3 +390,37 @@ def passes(answer: Any, trial: Trial) -> None:
         ["fallback of batch"],
         "The fallback was registered last.",
     )
+
+
+@mini_dispatcher.property(
+    "kernels and fallbacks that are false run as all others do", asks=(CALL, REGISTER, FALLBACK)
+)
+def false_ones(answer: Any, trial: Trial) -> None:
+    bench = Bench(answer, trial)
+    d, one = bench.dispatcher, Thing("x", "autograd", "cpu")
+    bench.register("add", "cpu")
+    bench.register("mul", "cpu")
+    bench.register("neg", "cpu")
+    d.register("add", "autograd", Empty(bench.kernel("empty kernel")))
+    trial.given(
+        f"{MADE}; the kernel of `add` for autograd is an object with the length 0, as an empty nn.Sequential"
+    )
+    lesson = "A kernel is there unless it is None, whatever `bool` says of it."
+
+    def call(op: str, want: str, where: str = "") -> None:
+        bench.expect(f'call("{op}", x){where}', lambda: d.call(op, one), [want], lesson)
+
+    call("add", "empty kernel")
+    d.register_fallback("autograd", bench.kernel("fallback"))
+    call("add", "empty kernel", ", with a fallback for autograd")
+    d.register_fallback("autograd", d.PASS)
+    call("add", "empty kernel", ", with PASS as the fallback for autograd")
+    trial.given(
+        f"{MADE}; the fallback for autograd is an object with the length 0; `mul` has a kernel for cpu only"
+    )
+    d.register_fallback("autograd", Empty(bench.kernel("empty fallback")))
+    call("mul", "empty fallback")
+    call("add", "empty kernel", ", with an empty fallback")
+    trial.given(f"{MADE}; `neg` has PASS for autograd, and the fallback is an object with the length 0")
+    d.register("neg", "autograd", d.PASS)
+    call("neg", "cpu of neg")

@@ -29,6 +29,19 @@ def keys_of(*args: Any) -> list[str]:
     return [key for each in args if isinstance(each, Thing) for key in each.keys]
 
 
+class Empty:
+    """A kernel that is false: an object that can be called, and has the length 0."""
+
+    def __init__(self, kernel: Callable[..., Any]) -> None:
+        self.kernel = kernel
+
+    def __len__(self) -> int:
+        return 0
+
+    def __call__(self, *args: Any) -> Any:
+        return self.kernel(*args)
+
+
 class InACircle(BaseException):
     """Kernels run without an end. No Exception, so that no answer catches it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -44,7 +45,9 @@ NAMES = (
     "`ops` is a list of str, in the order in which the operations run: each by its full name, as `str(func)` gives it "
     '("aten.addmm.default"), and with " (view)" behind it if torch says that its result is a view (`func.is_view`).'
 )
-BACKENDS = "Listed is what reaches the backends, below autograd and autocast: what a backward runs, too."
+ASKED = (
+    "Listed is what a TorchDispatchMode is asked for, below autograd and autocast: what a backward runs, too."
+)
 RAISES = "One that raises is listed as well."
 SAME = "Results and errors are those without the log."
 AFTER = "After the block nothing more is listed, also if it ended by an error, which passes through."
@@ -160,10 +163,15 @@ def _living(made: list[StorageWeakRef]) -> int:
     return sum(not each.expired() for each in made)
 
 
-def _none_lives(trial: Trial, alive: list[tuple[str, int]], words: str) -> None:
+def _none_lives(
+    trial: Trial,
+    alive: list[tuple[str, int]],
+    words: str,
+    collected: str = "the garbage collector does not run",
+) -> None:
     """Wrong if tensors were still alive. alive: how many, at which time."""
     kept = [(when, count) for when, count in alive if count]
-    trial.given(f"{words}; the garbage collector does not run")
+    trial.given(f"{words}; {collected}")
     trial.true(
         not kept,
         f"{kept[0][0].capitalize() if kept else ''}, tensors that nobody else has are still alive: the log, or something "
@@ -174,7 +182,7 @@ def _none_lives(trial: Trial, alive: list[tuple[str, int]], words: str) -> None:
     )
 
 
-@op_log.property("what a backward runs, too", asks=BACKENDS)
+@op_log.property("what a backward runs, too", asks=ASKED)
 def backward(answer: Any, trial: Trial) -> None:
     for words, make in (
         ("linear, relu, sum and backward()", inputs.training),
@@ -185,7 +193,7 @@ def backward(answer: Any, trial: Trial) -> None:
         require(answer, trial, words, make, "Autograd calls operations as well, each `detach` among them.")
 
 
-@op_log.property("what autocast and inference_mode make of a call", asks=BACKENDS)
+@op_log.property("what autocast and inference_mode make of a call", asks=ASKED)
 def below_autocast(answer: Any, trial: Trial) -> None:
     for words, make, lesson in (
         (
@@ -196,7 +204,7 @@ def below_autocast(answer: Any, trial: Trial) -> None:
         (
             "linear, relu and t() under inference_mode",
             inputs.inference,
-            "Under inference_mode nothing takes `linear` apart on the way.",
+            "Under inference_mode `linear` comes to the mode whole: what takes it apart stands behind the mode.",
         ),
     ):
         require(answer, trial, words, make, lesson)
@@ -278,6 +286,7 @@ def after_an_error(answer: Any, trial: Trial) -> None:
 def nothing_kept_by_an_error(answer: Any, trial: Trial) -> None:
     x, log = drawn(trial.generator, 5), answer()
     made: list[StorageWeakRef] = []
+    all_made: list[StorageWeakRef] = []
     alive: list[tuple[str, int]] = []
 
     def fails() -> None:
@@ -300,7 +309,15 @@ def nothing_kept_by_an_error(answer: Any, trial: Trial) -> None:
             with suppress(Exception), log:
                 call()
             alive.append((when, _living(made)))
-    _none_lives(trial, alive, "tensors that are made in a block, and let go when an error comes")
+            all_made += made
+        gc.collect()
+        alive.append(("when the garbage collector has run", _living(all_made)))
+    _none_lives(
+        trial,
+        alive,
+        "tensors that are made in a block, and let go when an error comes",
+        "the garbage collector runs at the end only",
+    )
 
 
 @op_log.property("one log in several blocks; two logs", asks=(SEVERAL, TWO, AFTER))

@@ -21,7 +21,7 @@ from helpers.labs.dispatch.mini_dispatcher.right import Steps
 
 @mini_dispatcher.mistake(breaks=THREADS)
 class ForAllThreads(Steps):
-    """A second thread did not see a key that a block of the first excludes. What is excluded belongs to a thread: `threading.local`."""
+    """A block of the first thread excluded a key in a second thread, too. What is excluded belongs to a thread: `threading.local`."""
 
     def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
         super().__init__(priority, keys_of)
@@ -132,6 +132,24 @@ class LeftByAnError(Steps):
         self.local.excluded = before
 
 
+@mini_dispatcher.mistake(breaks=NESTED)
+class LeftByAStop(Steps):
+    """After a block that an error ended which is no Exception, a key of it did not count. The stop button of a notebook raises such an
+    error. Perhaps there is an `except Exception` in place of `finally`.
+    """
+
+    @contextmanager
+    def excluding(self, *keys: str) -> Iterator[None]:
+        before = self.excluded()
+        self.local.excluded = before | {self.known(key) for key in keys}
+        try:
+            yield
+        except Exception:
+            self.local.excluded = before
+            raise
+        self.local.excluded = before
+
+
 class Block:
     """A block as a class of its own."""
 
@@ -183,6 +201,25 @@ class NotInKernels(Steps):
             self.local.excluded = before
 
 
+@mini_dispatcher.mistake(breaks=EXCLUDING)
+class ReadOnceInACall(Steps):
+    """A kernel handed the call on in a block, and a key of the block counted. Perhaps `call` reads what is excluded once, and `redispatch`
+    goes by that: it may have changed.
+    """
+
+    read: Any = None
+
+    def call(self, op: str, *args: Any) -> Any:
+        before, self.read = self.read, self.excluded()
+        try:
+            return super().call(op, *args)
+        finally:
+            self.read = before
+
+    def active(self, args: tuple[Any, ...]) -> set[str]:
+        return super().active(args) if self.read is None else set(self.keys_of(*args)) - self.read
+
+
 @mini_dispatcher.mistake(breaks=UNKNOWN)
 class AnyKeyRegistered(Steps):
     """A kernel was registered for a key that is not in `priority`, and no ValueError came. It would never run."""
@@ -201,7 +238,7 @@ class AnyFallbackRegistered(Steps):
 
 @mini_dispatcher.mistake(breaks=UNKNOWN)
 class AnyKeyExcluded(Changing):
-    """A key that is not in `priority` was excluded, and no ValueError came. Perhaps it is a slip of the pen, and the block excludes nothing."""
+    """A key that is not in `priority` was excluded, and no ValueError came. Where a caller mistypes a key, nobody tells him."""
 
     @contextmanager
     def excluding(self, *keys: str) -> Iterator[None]:
@@ -211,7 +248,7 @@ class AnyKeyExcluded(Changing):
 
 @mini_dispatcher.mistake(breaks=UNKNOWN)
 class UnknownIsTheTop(Steps):
-    """`redispatch` below a key that is not in `priority` raised no ValueError. There is nothing that it could be below of."""
+    """`redispatch` below a key that is not in `priority` raised no ValueError. Nothing is below it."""
 
     def below(self, key: str) -> list[str]:
         return super().below(key) if key in self.priority else self.priority

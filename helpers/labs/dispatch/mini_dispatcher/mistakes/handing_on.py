@@ -80,7 +80,7 @@ class KeysOfTheFirstCall(Steps):
 
 @mini_dispatcher.mistake(breaks=REDISPATCH)
 class ExcludedInCallOnly(Steps):
-    """`redispatch` ran the kernel of an excluded key. What is excluded counts in each search, also in that of a kernel."""
+    """`redispatch` did not leave out an excluded key. What is excluded counts in each search, also in that of a kernel."""
 
     def redispatch(self, op: str, below: str, *args: Any) -> Any:
         active = set(self.keys_of(*args))
@@ -131,3 +131,54 @@ class ErrorsTakenForMissing(Steps):
             return super().run(op, key, args)
         except (KeyError, AttributeError, TypeError):
             raise NotImplementedError(f"{op} has no kernel for {key}") from None
+
+
+@mini_dispatcher.mistake(breaks=CALL)
+class FallbackAfterAnError(Steps):
+    """A kernel raised KeyError, and the fallback ran after it. Perhaps the kernel is called within the `try` that looks for it."""
+
+    def run(self, op: str, key: str, args: tuple[Any, ...]) -> Any:
+        try:
+            return self.kernels[op, key](*args)
+        except KeyError:
+            return self.fallback(op, key, args)
+
+    def fallback(self, op: str, key: str, args: tuple[Any, ...]) -> Any:
+        try:
+            fallback = self.fallbacks[key]
+        except KeyError:
+            raise self.no_kernel(op, key) from None
+        return fallback(op, *args)
+
+
+@mini_dispatcher.mistake(breaks=CALL)
+class ErrorsRenamed(Steps):
+    """The NotImplementedError of a kernel came out as a different one. Perhaps each one is caught, to give it a message: a kernel
+    may raise it as well.
+    """
+
+    def call(self, op: str, *args: Any) -> Any:
+        try:
+            return super().call(op, *args)
+        except NotImplementedError as error:
+            raise NotImplementedError(f"{op}: {error}") from error
+
+
+@mini_dispatcher.mistake(breaks=CALL)
+class FalseIsLost(Steps):
+    """A kernel returned something that is false, and None came back. Perhaps an `or` or an `if` looked at the result."""
+
+    def call(self, op: str, *args: Any) -> Any:
+        return super().call(op, *args) or None
+
+
+@mini_dispatcher.mistake(breaks=REDISPATCH)
+class BelowHasToBeThere(Steps):
+    """`redispatch` below a key that the arguments do not have raised an error, though they have a key below it. `below` is a place in
+    `priority`, and no key of the arguments.
+    """
+
+    def redispatch(self, op: str, below: str, *args: Any) -> Any:
+        if self.known(below) not in self.active(args):
+            raise self.no_kernel(op, below)
+        return super().redispatch(op, below, *args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from helpers.labs.dispatch.mini_dispatcher.exercise import (
@@ -161,3 +162,48 @@ class NoMessage(Steps):
 
     def none_left(self, op: str) -> Exception:
         return NotImplementedError()
+
+
+@mini_dispatcher.mistake(breaks=MESSAGE)
+class NamesAPassedKey(Steps):
+    """Where a higher key is passed over, the message does not name the key that has no kernel. Perhaps it names the highest key of the
+    arguments, and sends its reader to the wrong row of the table.
+    """
+
+    def among(self, op: str, keys: list[str], args: tuple[Any, ...]) -> Any:
+        active = self.active(args)
+        self.first = next((key for key in keys if key in active), "")
+        return super().among(op, keys, args)
+
+    def no_kernel(self, op: str, key: str) -> Exception:
+        return NotImplementedError(f"{op} has no kernel for {self.first}")
+
+
+@mini_dispatcher.mistake(breaks=MESSAGE)
+class NamesAnExcludedKey(NamesAPassedKey):
+    """Where a higher key is excluded, the message does not name the key that has no kernel. Perhaps it names the highest key of the
+    arguments.
+    """
+
+    def among(self, op: str, keys: list[str], args: tuple[Any, ...]) -> Any:
+        has = set(self.keys_of(*args))
+        self.first = next((key for key in keys if key in has and not self.passed_over(op, key)), "")
+        return Steps.among(self, op, keys, args)
+
+
+@mini_dispatcher.mistake(breaks=CALL)
+class KeysAskedOnce(Steps):
+    """Later arguments were taken to have the keys of earlier ones. Perhaps what `keys_of` gave is kept by the types of the arguments:
+    two of one type may differ in their keys.
+    """
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        found: dict[Any, list[str]] = {}
+
+        def kept(*args: Any) -> list[str]:
+            types = tuple(map(type, args))
+            if types not in found:
+                found[types] = list(keys_of(*args))
+            return found[types]
+
+        super().__init__(priority, kept)

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from helpers.labs.dispatch.mini_dispatcher.exercise import (
+    CALL,
     CALLED_AS,
     FALLBACK,
     PASSED,
@@ -162,14 +163,62 @@ class OneTable(Steps):
 
     def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
         super().__init__(priority, keys_of)
-        self.own: set[tuple[str, str]] = set()  # so that it does not depend on what ran before the check
+        self.kernels = self.everywhere
 
-    def register(self, op: str, key: str, kernel: Any) -> None:
-        super().register(op, key, kernel)
-        self.own.add((op, key))
-        self.everywhere[op, key] = kernel
+
+@mini_dispatcher.mistake(breaks=TWO)
+class OneTableOfFallbacks(Steps):
+    """A fallback that was registered in one dispatcher ran in a different one, too. Perhaps their table is an attribute of the class."""
+
+    everywhere: dict[str, Any] = {}  # noqa: RUF012
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, keys_of)
+        self.fallbacks = self.everywhere
+
+
+@mini_dispatcher.mistake(breaks=FALLBACK)
+class FirstFallbackStays(Steps):
+    """A second fallback was registered for the same key, and the first one ran. The later takes its place."""
+
+    def register_fallback(self, key: str, kernel: Any) -> None:
+        self.fallbacks.setdefault(self.known(key), kernel)
+
+
+@mini_dispatcher.mistake(breaks=FALLBACK)
+class FallbackForKnownOperators(Steps):
+    """An operator for which nothing is registered did not get the fallback. Perhaps it was refused as unknown, or fallbacks are put into
+    the rows of those operators that are there at that time.
+    """
+
+    def among(self, op: str, keys: list[str], args: tuple[Any, ...]) -> Any:
+        if not any(known == op for known, _ in self.kernels):
+            raise self.no_kernel(op, next((key for key in keys if key in self.active(args)), ""))
+        return super().among(op, keys, args)
+
+
+@mini_dispatcher.mistake(breaks=CALL)
+class FalseIsMissing(Steps):
+    """A kernel that is false, as an empty `nn.Sequential` is, did not run. Perhaps `if kernel` or an `or` asks whether there is one: `is not
+    None` does not look into it.
+    """
+
+    def passed_over(self, op: str, key: str) -> bool:
+        return (self.kernels.get((op, key)) or self.fallbacks.get(key)) is self.PASS
 
     def run(self, op: str, key: str, args: tuple[Any, ...]) -> Any:
-        if (op, key) not in self.own and (op, key) in self.everywhere and op == "all":
-            return self.everywhere[op, key](*args)
+        if self.kernels.get((op, key)):
+            return self.kernels[op, key](*args)
+        if self.fallbacks.get(key) is not None:
+            return self.fallbacks[key](op, *args)
+        raise self.no_kernel(op, key)
+
+
+@mini_dispatcher.mistake(breaks=FALLBACK)
+class FalseFallbackIsMissing(Steps):
+    """A fallback that is false did not run, and a kernel that is false did. `is not None` is to be asked of both."""
+
+    def run(self, op: str, key: str, args: tuple[Any, ...]) -> Any:
+        if (op, key) not in self.kernels and not self.fallbacks.get(key):
+            raise self.no_kernel(op, key)
         return super().run(op, key, args)

@@ -13,6 +13,7 @@ from helpers.labs.dispatch.mini_dispatcher.exercise import (
     PASSED,
     REDISPATCH,
     Ended,
+    Stopped,
     mini_dispatcher,
     x,
 )
@@ -183,9 +184,10 @@ def kernels_raise(answer: Any, trial: Trial) -> None:
         AttributeError("a"),
         TypeError("t"),
         Ended(),
+        Stopped(),
     ):
 
-        def raising(*args: Any, error: Exception = error) -> None:
+        def raising(*args: Any, error: BaseException = error) -> None:
             raise error
 
         d.register("add", "autograd", bench.kernel("autograd of add", raising))
@@ -196,14 +198,21 @@ def kernels_raise(answer: Any, trial: Trial) -> None:
             came: BaseException | None = None
             try:
                 d.call(op, x())
-            except Exception as other:
+            except (Exception, Stopped) as other:
                 if missing_exercise(other):
                     raise
                 came = other
             names = [name for name, _ in bench.ran]
             trial.true(
                 came is error and names == want,
-                f"The kernel raised a {type(error).__name__}, and that error did not come out of `call`, or a different kernel ran.",
+                f"The kernel raised a {type(error).__name__}, and "
+                + (
+                    "no error came out of `call`."
+                    if came is None
+                    else "it came out, but others ran than should."
+                    if came is error
+                    else f"a different {type(came).__name__} came out of `call`."
+                ),
                 expected="the error of the kernel",
                 got=(
                     "no error"

@@ -6,7 +6,16 @@ from contextlib import ExitStack
 from typing import Any
 
 from helpers.check.trial import Trial
-from helpers.labs.dispatch.mini_dispatcher.exercise import EXCLUDING, MADE, NESTED, Ended, mini_dispatcher, x
+from helpers.labs.dispatch.mini_dispatcher.exercise import (
+    EXCLUDING,
+    MADE,
+    NESTED,
+    REDISPATCH,
+    Ended,
+    Stopped,
+    mini_dispatcher,
+    x,
+)
 from helpers.labs.dispatch.mini_dispatcher.inputs import PRIORITY, Bench, Thing, counting
 
 
@@ -92,6 +101,50 @@ def excludes_itself(answer: Any, trial: Trial) -> None:
     )
 
 
+@mini_dispatcher.property("a kernel excludes other keys, and hands on", asks=(EXCLUDING, NESTED, REDISPATCH))
+def excludes_others(answer: Any, trial: Trial) -> None:
+    bench = Bench(answer, trial)
+    d, every = bench.dispatcher, Thing("x", *PRIORITY)
+
+    def without(op: str, below: str, *keys: str) -> Any:
+        def then(*args: Any) -> Any:
+            with d.excluding(*keys):
+                return d.redispatch(op, below, *args)
+
+        return then
+
+    bench.register("add", "batch", "sparse", "cpu")
+    bench.register("add", "autograd", then=without("add", "autograd", "batch"))
+    lesson = "The block is open while the kernel hands on: its keys do not count, in `redispatch` either."
+    trial.given(
+        "x has all keys but python; the kernel of `add` for autograd hands on in a block excluding batch"
+    )
+    one = Thing("x", *PRIORITY[1:])
+    for _ in range(2):
+        bench.expect(
+            'call("add", x)', lambda: d.call("add", one), ["autograd of add", "sparse of add"], lesson
+        )
+    trial.given("the same, and the call stands in a block excluding sparse")
+    with d.excluding("sparse"):
+        bench.expect(
+            'call("add", x) in a block', lambda: d.call("add", one), ["autograd of add", "cpu of add"], lesson
+        )
+    trial.given("the same, and `mul` hands on twice: in a block excluding batch, then behind it")
+
+    def twice(*args: Any) -> Any:
+        without("mul", "python", "autograd", "batch")(*args)
+        return d.redispatch("mul", "python", *args)
+
+    bench.register("mul", "autograd", "batch", "sparse", "cpu")
+    bench.register("mul", "python", then=twice)
+    bench.expect(
+        'call("mul", x), x with all keys',
+        lambda: d.call("mul", every),
+        ["python of mul", "sparse of mul", "autograd of mul"],
+        "In the block its keys do not count, and behind it they do.",
+    )
+
+
 @mini_dispatcher.property(
     "blocks in blocks: inside, all their keys are excluded; after each, it is as before", asks=NESTED
 )
@@ -142,7 +195,17 @@ def ended_by_an_error(answer: Any, trial: Trial) -> None:
         with d.excluding("cpu"):
             raise Ended
 
-    for raised in (Ended(), NotImplementedError("raised in the block"), ValueError("raised in the block")):
+    for raised in (
+        Ended(),
+        NotImplementedError("raised in the block"),
+        ValueError("raised in the block"),
+        Stopped(),
+    ):
+        kind = (
+            "an error"
+            if isinstance(raised, Exception)
+            else "the stop button, say: an error that is no Exception,"
+        )
         came: BaseException | None = None
         try:
             with d.excluding("autograd"), d.excluding("batch"):
@@ -156,7 +219,7 @@ def ended_by_an_error(answer: Any, trial: Trial) -> None:
             got="no error" if came is None else type(came).__name__,
             observed=("swallowed", type(raised).__name__, type(came).__name__),
         )
-        counting(bench, "after two blocks that an error ended", "pabsc", lesson)
+        counting(bench, f"after two blocks that {kind} ended", "pabsc", lesson)
     with ExitStack() as stack:
         stack.enter_context(d.excluding("autograd"))
         for _ in range(2):

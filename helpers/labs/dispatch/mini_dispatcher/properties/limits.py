@@ -273,6 +273,13 @@ def message(answer: Any, trial: Trial) -> None:
     bench.register("add", "cpu")
     bench.register("conv2d", "cpu")
     d.register("conv2d", "sparse", d.PASS)
+    d.register("conv2d", "batch", d.PASS)
+    d.register("neg", "autograd", d.PASS)
+
+    def without_batch() -> Any:
+        with d.excluding("batch"):
+            return d.call("matmul", Thing("x", "cpu", "batch"))
+
     for words, run, names in (
         ('call("conv2d", x), x with autograd and cpu', lambda: d.call("conv2d", x()), ("conv2d", "autograd")),
         (
@@ -289,6 +296,21 @@ def message(answer: Any, trial: Trial) -> None:
             'call("conv2d", x), x with sparse, which has PASS',
             lambda: d.call("conv2d", Thing("x", "sparse")),
             ("conv2d",),
+        ),
+        (
+            'call("neg", x), x with autograd, which has PASS, and cpu',
+            lambda: d.call("neg", x()),
+            ("neg", "cpu"),
+        ),
+        (
+            'redispatch("conv2d", "python", x), x with batch, which has PASS, python and autograd',
+            lambda: d.redispatch("conv2d", "python", Thing("x", "batch", "python", "autograd")),
+            ("conv2d", "autograd"),
+        ),
+        (
+            'call("matmul", x) in a block excluding batch, x with cpu and batch',
+            without_batch,
+            ("matmul", "cpu"),
         ),
         ('call("conv2d", 3)', lambda: d.call("conv2d", 3), ("conv2d",)),
         ('redispatch("conv2d", "cpu", x)', lambda: d.redispatch("conv2d", "cpu", x()), ("conv2d",)),
