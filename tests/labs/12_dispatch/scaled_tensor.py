@@ -131,18 +131,17 @@ class OnItsMemory(Steps):
         return Tensor._make_subclass(cls, inner)
 
 
-class OneScaleAfterTheOther(Steps):
-    """The product is multiplied by one scale, then by the other."""
+class ANewProduct(Steps):
+    """The product is multiplied into a memory of its own; views by torch's helper."""
 
     @classmethod
     def multiplied(cls, result: Tensor, scales: list[float]) -> Any:
-        for each in scales:
-            result = result * each
-        return result
+        scale = scales[0] if len(scales) == 1 else scales[0] * scales[1]
+        return result * scale
 
     @classmethod
     def views(cls, func: Any, args: Any, kwargs: Any) -> Any:
         return return_and_correct_aliasing(func, args, kwargs, super().views(func, args, kwargs))
 
 
-RIGHT: list[Any] = [ByATable, Alpha, Steps, OnItsMemory, OneScaleAfterTheOther]
+RIGHT: list[Any] = [ByATable, Alpha, Steps, OnItsMemory, ANewProduct]

@@ -41,7 +41,7 @@ IN_PLACE = (
 CHAINS = "Operations of the table that a function of the table runs are replaced as well."
 OTHERS = "All other operations run as they are."
 OUTSIDE = "Outside of a call, also one that raised, nothing is replaced."
-ANEW = "The table is read anew in each call."
+ANEW = "The table is read anew in each call of it."
 
 
 @decompose.property("the table's function runs in place of an operation", asks=(WITHOUT, IN_PLACE, OTHERS))
@@ -371,3 +371,54 @@ def anywhere(answer: Any, trial: Trial) -> None:
             lesson,
         )
     require(answer, trial, "relu_ of a view", edited, {aten.relu_.default: inputs.relu_}, lesson)
+
+
+@decompose.property("views, detach and what writes to out are operations, too", asks=IN_PLACE)
+def of_every_kind(answer: Any, trial: Trial) -> None:
+    def linear(g: torch.Generator) -> Made:
+        w, b = draw(g, 5, 4, grad=True), draw(g, 5, grad=True)
+
+        def fn(x: Any) -> None:
+            F.linear(x, w, b).square().sum().backward()
+
+        return Made(fn, (draw(g, 3, 4),), {}, (w, b))
+
+    def views(g: torch.Generator) -> Made:
+        def fn(x: Any) -> Any:
+            h = x.neg()
+            h.t()[1:].mul_(2)
+            return h, h.unsqueeze(0).exp(), h.unbind(1)
+
+        return Made(fn, (draw(g, 3, 4),))
+
+    def detached(g: torch.Generator) -> Made:
+        w = draw(g, 3, 4, grad=True)
+        return Made(lambda x: (w * x).detach().exp(), (draw(g, 3, 4),))
+
+    def written(g: torch.Generator) -> Made:
+        def fn(x: Any) -> Any:
+            out = torch.empty(3, 4)
+            return torch.add(x, x, alpha=2, out=out) is out, out
+
+        return Made(fn, (draw(g, 3, 4),))
+
+    lesson = "What gives a view, a detached tensor, or writes to a tensor that is given as out, is an operation like any other."
+    require(answer, trial, "F.linear and backward()", linear, {aten.t.default: inputs.t}, lesson)
+    require(
+        answer,
+        trial,
+        "t, a slice, unsqueeze and unbind",
+        views,
+        {
+            aten.t.default: inputs.t,
+            aten.unsqueeze.default: inputs.unsqueeze,
+            aten.slice.Tensor: inputs.slice_,
+            aten.unbind.int: inputs.unbind,
+        },
+        lesson,
+    )
+    detach = {aten.detach.default: lambda a: aten.alias.default(a)}
+    require(answer, trial, "detach, then exp", detached, detach, lesson)
+    require(
+        answer, trial, "torch.add(x, x, alpha=2, out=out)", written, {aten.add.out: inputs.add_out}, lesson
+    )

@@ -156,6 +156,33 @@ def cat(tensors: list[Tensor], dim: int = 0) -> Tensor:
     return result
 
 
+def t(a: Tensor) -> Tensor:
+    return aten.permute.default(a, list(range(a.dim()))[::-1])
+
+
+def unsqueeze(a: Tensor, dim: int) -> Tensor:
+    size, strides = list(a.shape), list(a.stride())
+    size.insert(dim, 1)
+    strides.insert(dim, 1)
+    return aten.as_strided.default(a, size, strides, a.storage_offset())
+
+
+def slice_(a: Tensor, dim: int = 0, start: int = 0, end: int | None = None, step: int = 1) -> Tensor:
+    size, strides = list(a.shape), list(a.stride())
+    offset = a.storage_offset() + start * strides[dim]
+    size[dim] = len(range(start, min(size[dim], size[dim] if end is None else end), step))
+    strides[dim] *= step
+    return aten.as_strided.default(a, size, strides, offset)
+
+
+def unbind(a: Tensor, dim: int = 0) -> list[Tensor]:
+    return [aten.select.int(a, dim, place) for place in range(a.shape[dim])]
+
+
+def add_out(a: Tensor, b: Tensor, *, alpha: float = 1, out: Tensor) -> Tensor:
+    return aten.copy_.default(out, aten.sub.Tensor(a, b, alpha=-alpha))
+
+
 def ones(size: list[int], **options: Any) -> Tensor:
     return aten.full.default(size, 1.0, **options)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._decomp import decomposition_table
+from torch._decomp import core_aten_decompositions, decomposition_table
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_map_only
@@ -30,6 +31,7 @@ def by_mode(mode: type[Replace]) -> Function:
     return partial(right, mode=mode)
 
 
+aten = torch.ops.aten
 bank = decompose.bank(by_mode)
 
 # Where it replaces.
@@ -189,6 +191,23 @@ def _(fn: Function, table: dict[Any, Function]) -> Function:
     return right(fn, {**decomposition_table, **table})
 
 
+@decompose.variant(OthersTakenApart)
+def _(fn: Function, table: dict[Any, Function]) -> Function:
+    return right(fn, {**core_aten_decompositions(), **table})
+
+
+@decompose.mistake(breaks=OTHERS)
+def traced(fn: Function, table: dict[Any, Function]) -> Function:
+    """More ran in the call than `fn` has: operations of the table, too, and some that make memory. Perhaps make_fx traced `fn`: it runs
+    it once as it is, and the graph that it gives runs after that.
+    """
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        return make_fx(lambda *each: fn(*each, **kwargs), decomposition_table=table)(*args)(*args)
+
+    return decomposed
+
+
 @bank.mistake(breaks=OTHERS)
 class OpenedUp(Replace):
     """In a backward, an operation that is not in the table did not run as it is: others ran in its place. Perhaps `func.decompose()` took it apart, which it
@@ -207,6 +226,32 @@ class NotInPlace(Replace):
 
     def found(self, func: Any) -> Function | None:
         return None if func._schema.is_mutable else super().found(func)
+
+
+@bank.mistake(breaks=IN_PLACE)
+class NotViews(Replace):
+    """An operation of the table whose result is a view was not replaced: `aten.t`, which F.linear runs, is one, too."""
+
+    def found(self, func: Any) -> Function | None:
+        return None if func.is_view else super().found(func)
+
+
+@bank.mistake(breaks=IN_PLACE)
+class NotDetach(Replace):
+    """`aten.detach` is in the table, and was not replaced. It is an operation like any other."""
+
+    def found(self, func: Any) -> Function | None:
+        return None if func is aten.detach.default else super().found(func)
+
+
+@bank.mistake(breaks=IN_PLACE)
+class NotOut(Replace):
+    """An operation of the table that writes to a tensor given as `out` was not replaced. The function of the table gets `out`, too."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if "out" in (kwargs or {}):
+            return self.as_it_is(func, args, kwargs)
+        return super().__torch_dispatch__(func, types, args, kwargs)
 
 
 @bank.mistake(breaks=OTHERS)
@@ -368,6 +413,47 @@ class BusyForGood(Replace):
         result = super().replaced(func, function, args, kwargs)
         self.busy.discard(func)
         return result
+
+
+@decompose.mistake(breaks=IN_PLACE)
+def off_after_an_error(fn: Function, table: dict[Any, Function]) -> Function:
+    """A function of the table raised, and in the next call its operation was not replaced. Perhaps a note that the function runs was not
+    taken back, and serves all calls: that belongs into a `finally`.
+    """
+
+    class Noting(Replace):
+        busy = False
+
+        def found(self, func: Any) -> Function | None:
+            return None if self.busy else super().found(func)
+
+        def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+            self.busy = True
+            with Replace(table):
+                result = function(*args, **kwargs)
+            self.busy = False
+            return result
+
+    mode = Noting(table)
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        with mode:
+            return fn(*args, **kwargs)
+
+    return decomposed
+
+
+@bank.mistake(breaks=RETURNS)
+class FallsBack(Replace):
+    """A function of the table raised, and no error came out, though one of `fn` does. Perhaps the operation itself runs where the
+    function raises.
+    """
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        try:
+            return super().replaced(func, function, args, kwargs)
+        except Exception:
+            return func(*args, **kwargs)
 
 
 # Which table.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
@@ -24,9 +22,7 @@ from helpers.labs.dispatch.mini_autocast.inputs import (
     same,
     short,
     telling,
-    used,
 )
-from helpers.labs.dispatch.shared.collected import collected
 
 mini_autocast = Exercise(
     "12.mini_autocast",
@@ -54,7 +50,7 @@ SETS = "`dtype` is bfloat16 or float16; `lower` and `higher` are sets of names o
 LOWERED = "A function of `lower` gets its float32 tensors as `dtype`."
 RAISED = "A function of `higher` gets its float16 and bfloat16 tensors as float32."
 OTHERS = "All other arguments stay as they are, and so do those of all other functions."
-WHEREVER = "Tensors by keyword and in lists count, too."
+WHEREVER = "Tensors by keyword, in lists and in tuples count, too."
 ONCE = (
     "A float32 leaf that requires grad is cast to `dtype` once, however often it is used, under no_grad, too, until the "
     "outermost block of this object ends."
@@ -66,6 +62,7 @@ GRADIENTS = (
 )
 AUTOCAST = "Results and gradients are those of `torch.autocast`, bit for bit, where both have one table."
 UNCHANGED = "The arguments themselves do not change."
+PASSES = "The error passes through."
 ENDED = "After the block, also one that an error ended, nothing is cast."
 
 
@@ -195,7 +192,7 @@ def others(answer: Any, trial: Trial) -> None:
             )
 
 
-@mini_autocast.property("tensors by keyword and in lists count", asks=(WHEREVER, UNCHANGED))
+@mini_autocast.property("tensors by keyword, in lists and in tuples count", asks=(WHEREVER, UNCHANGED))
 def wherever(answer: Any, trial: Trial) -> None:
     for name, low in (("one", True), ("two", False)):
         from_, to = (torch.float32, torch.bfloat16) if low else (torch.float16, torch.float32)
@@ -227,6 +224,16 @@ def wherever(answer: Any, trial: Trial) -> None:
                 got=short(each.dtype),
                 observed=(name, place, short(each.dtype)),
             )
+        with answer(torch.bfloat16, {"one"}, {"two"}):
+            in_tuples = telling(name)((a, b), more=(d,))
+        kinds = [short(each.dtype) for each in (*in_tuples.args[0], in_tuples.kwargs["more"][0])]
+        trial.true(
+            kinds == [short(to)] * 3,
+            f"The function gets (a, b) and more=(d,). In the tuples they came as {', '.join(kinds)}.",
+            expected=", ".join([short(to)] * 3),
+            got=", ".join(kinds),
+            observed=("tuples", name, kinds),
+        )
         trial.true(
             type(left) is list and left[1] == 3 and set(right) == {"weight", "more"},
             "The function did not get its other arguments, or its list came as something else.",
@@ -262,6 +269,15 @@ def cast_once(answer: Any, trial: Trial) -> None:
         with casts(each) as found, made(answer):
             _ = F.linear(x, each), torch.mm(x, each), torch.matmul(x, each), F.linear(x, weight=each)
         once(trial, found, "Four functions use it.", ("four functions", type(each).__name__))
+    held = leaf(trial, 5, 5)
+    held.grad = torch.ones(5, 5)
+    trial.given(
+        "a leaf that has a gradient already, as in a second small batch; F.linear(x, leaf), three times, in one block"
+    )
+    with casts(held) as found, made(answer):
+        for _ in range(3):
+            F.linear(x, held)
+    once(trial, found, "That it has a gradient changes nothing.", "has a gradient")
     many = [leaf(trial, 5, 5) for _ in range(150)]
     trial.given("150 leaves, each used twice, in one block")
     with casts(w) as found, made(answer):
@@ -403,6 +419,35 @@ def not_stale(answer: Any, trial: Trial) -> None:
     )
 
 
+@mini_autocast.property("each leaf has its own cast", asks=(LOWERED, GRADIENTS, ONCE))
+def each_its_own(answer: Any, trial: Trial) -> None:
+    one, two = torch.zeros(2, 0, requires_grad=True), torch.zeros(0, 3, requires_grad=True)
+    tells = telling("one")
+    trial.given("two leaves without numbers, of shape (2, 0) and (0, 3), in one block")
+    with answer(torch.bfloat16, {"one"}, set()):
+        shapes = [tuple(tells(each).args[0].shape) for each in (one, two)]
+    trial.true(
+        shapes == [(2, 0), (0, 3)],
+        "A function got the cast of a different leaf.",
+        expected=[(2, 0), (0, 3)],
+        got=shapes,
+        observed=("shapes", shapes),
+    )
+    w = leaf(trial, 3, 5)
+    v, x = nn.Parameter(w.data), drawn(trial, 4, 5)
+    trial.given(
+        "F.linear(x, w) and F.linear(x, nn.Parameter(w.data)): two leaves on one memory, each with its own gradient"
+    )
+    with made(answer):
+        results = F.linear(x, w), F.linear(x, v)
+    backward(trial, results[0].sum() + 2 * results[1].sum())
+    others = [w.detach().clone().requires_grad_() for _ in range(2)]
+    low = [F.linear(x.to(torch.bfloat16), each.to(torch.bfloat16)).sum() for each in others]
+    (low[0] + 2 * low[1]).backward()
+    why = "The two leaves share a memory, and are two."
+    compare_gradients(trial, ("w", "v"), (w.grad, v.grad), [each.grad for each in others], why, "one memory")
+
+
 @mini_autocast.property("blocks of one object can be nested", asks=ONCE)
 def nested(answer: Any, trial: Trial) -> None:
     x, w = drawn(trial, 4, 5), leaf(trial, 3, 5)
@@ -502,89 +547,3 @@ def again(answer: Any, trial: Trial) -> None:
         once(trial, found, "In each block once.", ("again", number))
         with torch.no_grad():
             w.mul_(-1.5)
-
-
-@mini_autocast.property("after the outermost block nothing keeps the cast or the leaf alive", asks=FORGOTTEN)
-def forgotten(answer: Any, trial: Trial) -> None:
-    for words, grad, error in (
-        ("a block", True, False),
-        ("a block under no_grad", False, False),
-        ("a block that an error ended", True, True),
-        ("a block with an inner one of the same object", True, None),
-    ):
-        trial.given(
-            f"{words} in which a leaf is used; the object itself lives on, the leaf is let go after the block"
-        )
-        block = made(answer, torch.bfloat16, "one")
-        tells = telling("one")
-        with collected() as collect:
-            w = leaf(trial, 3, 5)
-            leaf_memory, leaf_alive = StorageWeakRef(w.untyped_storage()), weakref.ref(w)
-            cast_memory = used(block, tells, w, grad, error)
-            collect()
-            trial.true(
-                cast_memory.expired(),
-                "The block has ended, and the cast of the leaf is still alive.",
-                expected="a cast that is forgotten",
-                got="a cast that something keeps",
-                observed=("cast alive", words),
-            )
-            del w
-            collect()
-            trial.true(
-                leaf_memory.expired() and leaf_alive() is None,
-                "The block has ended, the leaf was let go, and something keeps it alive.",
-                expected="a leaf that is freed",
-                got="a leaf that something keeps",
-                observed=("leaf alive", words),
-            )
-
-
-@mini_autocast.property("an error ends the block, and passes through", asks=(ENDED, ONCE))
-def errors(answer: Any, trial: Trial) -> None:
-    x, w = drawn(trial, 4, 5), leaf(trial, 3, 5)
-    block = made(answer)
-    trial.given("a block in which KeyError is raised")
-    modes, passed = torch._C._len_torch_function_stack(), False
-    try:
-        with block:
-            F.linear(x, w)
-            raise KeyError("on purpose")
-    except KeyError:
-        passed = True
-    trial.true(
-        passed,
-        "KeyError was raised in the block, and did not come out of it. `__exit__` returned something that is true, perhaps.",
-        expected="KeyError",
-        got="no error",
-        observed="swallowed",
-    )
-    after = short(F.linear(x, w).dtype)
-    trial.true(
-        after == "float32" and torch._C._len_torch_function_stack() == modes,
-        "An error ended the block, and F.linear is still cast after it.",
-        expected="float32",
-        got=after,
-        observed=("cast after an error", after, torch._C._len_torch_function_stack() - modes),
-    )
-    trial.given(
-        "after this error, a second block of the same object, and in it an inner one that an error ends"
-    )
-    with casts(w) as found, block:
-        first = F.linear(x, w)
-        try:
-            with block:
-                torch.mm(x, w)  # shapes that do not fit
-        except RuntimeError:
-            pass
-        second = F.linear(x, w)
-    after = F.linear(x, w)
-    kinds = [short(each.dtype) for each in (first, second, after)]
-    trial.true(
-        kinds == ["bfloat16", "bfloat16", "float32"],
-        "The dtypes of F.linear before the inner block, after it, and after the outer block are not those that were asked for.",
-        expected=["bfloat16", "bfloat16", "float32"],
-        got=kinds,
-        observed=("dtypes", kinds),
-    )
-    once(trial, found, "An error ended the inner block only.", "inner error")

@@ -17,6 +17,7 @@ from helpers.labs.dispatch.mini_autocast.exercise import (
     LOWERED,
     ONCE,
     OTHERS,
+    PASSES,
     RAISED,
     UNCHANGED,
     WHEREVER,
@@ -48,8 +49,8 @@ class BackToFloat32(Steps):
 
 @mini_autocast.mistake(breaks=RAISED)
 class OnlyItsOwnDtype(Steps):
-    """A function of `higher` got a float16 tensor as it is in a block for bfloat16. Both are to be float32 there, whatever the
-    block's own dtype is.
+    """A function of `higher` got a float16 tensor as it is in a block for bfloat16, or a bfloat16 one in a block for float16. Both are
+    to be float32, whatever the block's own dtype is.
     """
 
     def raised(self, t: Tensor) -> Tensor:
@@ -100,7 +101,9 @@ class IntegersToo(Steps):
 
 @mini_autocast.mistake(breaks="sets of names of functions, as in `func.__name__`")
 class PartsOfNames(Steps):
-    """A function was cast for whose name no set asks: a name of a set is a part of its name, or its name a part of one."""
+    """A function was cast for whose name no set asks: a name of a set is a part of its name, perhaps all but an
+    underscore, or its name a part of one.
+    """
 
     def among(self, name: str, names: set[str]) -> bool:
         return any(each in name for each in names)
@@ -143,6 +146,19 @@ class NoLists(Steps):
 
     def mapped(self, cast: Any, args: Any, kwargs: Any) -> Any:
         def one(value: Any) -> Any:
+            return cast(value) if isinstance(value, Tensor) else value
+
+        return tuple(map(one, args)), {name: one(value) for name, value in kwargs.items()}
+
+
+@mini_autocast.mistake(breaks=WHEREVER)
+class NoTuples(Steps):
+    """A tensor in a tuple was not cast, one in a list was: torch.cat((x, y)) has a tuple."""
+
+    def mapped(self, cast: Any, args: Any, kwargs: Any) -> Any:
+        def one(value: Any) -> Any:
+            if isinstance(value, list):
+                return [one(each) for each in value]
             return cast(value) if isinstance(value, Tensor) else value
 
         return tuple(map(one, args)), {name: one(value) for name, value in kwargs.items()}
@@ -197,6 +213,14 @@ class ParametersOnly(Steps):
 
     def is_kept(self, t: Tensor) -> bool:
         return isinstance(t, nn.Parameter) and t.requires_grad
+
+
+@mini_autocast.mistake(breaks=ONCE)
+class OnlyWithoutGradient(Steps):
+    """A leaf that has a gradient was cast more often than once. With two small batches in one step, each weight has one in the second."""
+
+    def is_kept(self, t: Tensor) -> bool:
+        return t.is_leaf and t.requires_grad and t.grad is None
 
 
 @mini_autocast.mistake(breaks=ONCE)
@@ -307,7 +331,32 @@ class AddedInFloat32(Steps):
         return _Cast.apply(t, self.casts[id(t)][1])
 
 
+@mini_autocast.mistake(breaks=GRADIENTS)
+class RaisedWithoutGrad(Steps):
+    """No gradient went back through a function of `higher`. Perhaps its tensors were cast under no_grad, or detached."""
+
+    def raised(self, t: Tensor) -> Tensor:
+        with torch.no_grad():
+            return super().raised(t)
+
+
 # What stays.
+
+
+@mini_autocast.mistake(breaks=LOWERED)
+class KeyedByMemory(Steps):
+    """A leaf got the cast of a different one: two without numbers, or two on one memory. Perhaps casts are looked up by `data_ptr()`, which is
+    the same for both.
+    """
+
+    def key(self, t: Tensor) -> Any:
+        return t.data_ptr()
+
+
+@mini_autocast.variant(KeyedByMemory)
+class KeyedByMemoryAndShape(Steps):
+    def key(self, t: Tensor) -> Any:
+        return t.data_ptr(), t.shape
 
 
 @mini_autocast.mistake(breaks=LOWERED)
@@ -409,6 +458,21 @@ class OneForAllObjects(Steps):
         self.casts = self.shared
 
 
+@mini_autocast.mistake(breaks="until the outermost block of this object ends")
+class OneDepthForAll(Steps):
+    """A block in one of a different object ended, and its cast was still alive. Perhaps the open blocks of all objects are counted together."""
+
+    open: ClassVar[list[int]] = []
+
+    def begin(self) -> None:
+        self.open.append(1)
+
+    def end(self, *error: Any) -> None:
+        self.open.pop()
+        if not self.open:
+            self.forget()
+
+
 @mini_autocast.mistake(breaks=FORGOTTEN)
 class NeverForgets(Steps):
     """A second block used the cast of the first, though the weight had changed: that is the step of the optimizer, forgotten."""
@@ -455,7 +519,26 @@ class NotAfterAnError(Steps):
             self.forget()
 
 
-@mini_autocast.mistake(breaks=ENDED)
+@mini_autocast.mistake(breaks="until the outermost block of this object ends")
+class ForgetsAtAnError(Steps):
+    """After an error in an inner block the leaf was cast once more. The outermost block goes on, and its casts with it."""
+
+    def end(self, *error: Any) -> None:
+        if error[0] is not None:
+            self.forget()
+        super().end(*error)
+
+
+@mini_autocast.mistake(breaks=PASSES)
+class SwallowsInside(Steps):
+    """An error of an inner block did not come out of it. `__exit__` swallows the error when it returns something that is true."""
+
+    def __exit__(self, *error: Any) -> Any:
+        super().__exit__(*error)
+        return self.depth > 0
+
+
+@mini_autocast.mistake(breaks=PASSES)
 class Swallows(Steps):
     """An error of the block did not come out of it. `__exit__` swallows the error when it returns something that is true."""
 

@@ -101,11 +101,15 @@ def raises(answer: Any, trial: Trial) -> None:
                     came = other
                 trial.true(
                     came is error,
-                    f"{words}, and the error that came out is not that one: "
-                    + ("none came." if came is None else f"a {type(came).__name__} came."),
+                    f"{words}, and in call {number} "
+                    + (
+                        "no error came out."
+                        if came is None
+                        else f"a {type(came).__name__} came out, not this one."
+                    ),
                     expected=f"the {kind.__name__} that was raised",
                     got="no error" if came is None else type(came).__name__,
-                    observed=("raised", words, kind.__name__, type(came).__name__),
+                    observed=("raised", words, number, kind.__name__, type(came).__name__),
                 )
                 trial.true(
                     table.calls[:1] == ["relu.default"],

@@ -1,24 +1,20 @@
-"""What people write for 12.scaled_tensor, and why it is wrong."""
+"""What people write for 12.scaled_tensor, and why it is wrong: what it looks like, numbers, every other operation."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
 from helpers.labs.dispatch.scaled_tensor.exercise import (
     EVERY_OTHER,
     KEPT,
-    LEAF,
     LOOKS,
     NO_MEMORY,
     NUMBERS,
-    ONLY_THESE,
-    PRODUCTS,
     STANDS,
-    VIEWS,
-    WRITES,
     scaled_tensor,
 )
 from helpers.labs.dispatch.scaled_tensor.right import Steps, aten
@@ -114,6 +110,38 @@ class WrapsAll(Steps):
         return tree_map_only(Tensor, lambda t: cls(t, 1.0) if t.is_floating_point() else t, result)
 
 
+def _stays_scaled(*packets: Any) -> type:
+    """A class that takes inner for these operations, and makes a ScaledTensor of the result."""
+
+    class StaysScaled(Steps):
+        @classmethod
+        def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
+            if func.overloadpacket not in packets:
+                return super().others(func, args, kwargs)
+            return cls(func(args[0].inner, *args[1:], **kwargs), args[0].scale)
+
+    return StaysScaled
+
+
+for _packets in (
+    (aten.clone,),
+    (aten._to_copy,),
+    (aten.clone, aten._to_copy),
+    (aten.sum,),
+    (aten.sum, aten.mean),
+):
+    scaled_tensor.variant(WrapsAll)(_stays_scaled(*_packets))
+
+
+@scaled_tensor.variant(WrapsAll)
+class ProductsStayScaled(Steps):
+    @classmethod
+    def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
+        if func is aten.mul.Tensor and all(isinstance(each, cls) for each in args):
+            return cls(args[0].inner * args[1].inner, args[0].scale * args[1].scale)
+        return super().others(func, args, kwargs)
+
+
 @scaled_tensor.mistake(breaks=EVERY_OTHER)
 class NotInLists(Steps):
     """torch.cat([t, y]) did not get through: a ScaledTensor in a list came back to `__torch_dispatch__` as it was, again and again."""
@@ -143,7 +171,7 @@ class KeywordsAsTheyAre(Steps):
         return func(*tree_map_only(cls, cls.dense, args), **kwargs)
 
 
-@scaled_tensor.mistake(breaks="Multiplied or divided by a Python number")
+@scaled_tensor.mistake(breaks="Multiplied by a Python int or float")
 class TensorsAsNumbers(Steps):
     """The product with a tensor of one number came as a ScaledTensor. Only a Python number is a new scale: a tensor may change, and may
     want a gradient.
@@ -198,6 +226,69 @@ class KeepsTheDense(Steps):
         return t.value
 
 
+@scaled_tensor.mistake(breaks=EVERY_OTHER)
+class ScaleInFloat32(Steps):
+    """Of a float64 inner the values came with the digits of float32 only. Perhaps the scale was made a tensor, which is float32: a Python
+    float has the digits of float64.
+    """
+
+    @classmethod
+    def dense(cls, t: Any) -> Tensor:
+        return t.inner * torch.tensor(t.scale, device=t.inner.device)
+
+
+@scaled_tensor.mistake(breaks=EVERY_OTHER)
+class AlwaysFloat32(Steps):
+    """The inner was float64 or bfloat16, and what an operation gave was float32. `inner * scale` has the dtype of inner."""
+
+    @classmethod
+    def dense(cls, t: Any) -> Tensor:
+        return t.inner.float() * t.scale
+
+
+@scaled_tensor.mistake(breaks=EVERY_OTHER)
+class OneDimensionAtLeast(Steps):
+    """The inner had no dimension, and an operation gave a tensor with one. `inner * scale` has the shape of inner."""
+
+    @classmethod
+    def dense(cls, t: Any) -> Tensor:
+        return torch.atleast_1d(t.inner) * t.scale
+
+
+@scaled_tensor.mistake(breaks="Multiplied by a Python int or float")
+class ComplexScale(Steps):
+    """t * 2j came as a ScaledTensor. Its scale would be complex, and its dtype float: only an int or a float is a new scale."""
+
+    @classmethod
+    def is_number(cls, value: Any) -> bool:
+        return isinstance(value, int | float | complex)
+
+
+@scaled_tensor.mistake(breaks=EVERY_OTHER)
+class AllProductsByInner(Steps):
+    """A product that is not `mm` overflowed: inner, which is large here, was multiplied, and the scale, which is small, came afterwards.
+    Only `mm` gets inner. bmm, mv and dot get `inner * scale`, as every other operation does.
+    """
+
+    @classmethod
+    def is_product(cls, func: Any) -> bool:
+        return func in (aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default)
+
+
+@scaled_tensor.variant(AllProductsByInner)
+class BatchesByInner(Steps):
+    @classmethod
+    def is_product(cls, func: Any) -> bool:
+        return func in (aten.mm.default, aten.bmm.default)
+
+
+@scaled_tensor.variant(AllProductsByInner)
+class VectorsByInner(Steps):
+    @classmethod
+    def is_product(cls, func: Any) -> bool:
+        return func in (aten.mm.default, aten.mv.default)
+
+
 # By a number.
 
 
@@ -211,7 +302,16 @@ class NoNumbers(Steps):
 
 
 @scaled_tensor.variant(NoNumbers)
+class NoMultiplication(Steps):
+    @classmethod
+    def is_by_number(cls, func: Any, args: Any) -> bool:
+        return func is not aten.mul.Tensor and super().is_by_number(func, args)
+
+
+@scaled_tensor.mistake(breaks="Multiplied by a Python int or float")
 class FloatsOnly(Steps):
+    """3 * t was computed, and is a plain tensor, though 2.5 * t is a ScaledTensor. An int is a number as a float is."""
+
     @classmethod
     def is_number(cls, value: Any) -> bool:
         return isinstance(value, float)
@@ -233,6 +333,17 @@ class NoNegation(Steps):
     @classmethod
     def is_by_number(cls, func: Any, args: Any) -> bool:
         return func is not aten.neg.default and super().is_by_number(func, args)
+
+
+@scaled_tensor.mistake(breaks=NUMBERS)
+class InnerNegated(Steps):
+    """After -t the scale is the old one. Perhaps inner was negated in its place, which costs memory and time."""
+
+    @classmethod
+    def by_number(cls, func: Any, args: Any) -> Any:
+        if func is aten.neg.default:
+            return cls(-args[0].inner, args[0].scale)
+        return super().by_number(func, args)
 
 
 @scaled_tensor.mistake(breaks=NUMBERS)
@@ -271,229 +382,3 @@ class InnerMultiplied(Steps):
     def by_number(cls, func: Any, args: Any) -> Any:
         t = next(each for each in args if isinstance(each, cls))
         return cls(func(*(each.inner if each is t else each for each in args)), t.scale)
-
-
-# Views.
-
-
-@scaled_tensor.mistake(breaks=VIEWS)
-class ViewsArePlain(Steps):
-    """A view came as a plain tensor: it was computed. A view of t is a view of inner, and costs nothing."""
-
-    @classmethod
-    def is_view(cls, func: Any) -> bool:
-        return False
-
-
-@scaled_tensor.mistake(breaks=VIEWS)
-class SeveralArePlain(Steps):
-    """t.unbind(1) gave plain tensors, though t.T is a ScaledTensor. Some views have several results, and each is one."""
-
-    @classmethod
-    def views(cls, func: Any, args: Any, kwargs: Any) -> Any:
-        result = func(args[0].inner, *args[1:], **kwargs)
-        return cls(result, args[0].scale) if isinstance(result, Tensor) else result
-
-
-@scaled_tensor.mistake(breaks="with the same `scale`")
-class ViewsLoseTheScale(Steps):
-    """A view has a different scale than the ScaledTensor that it was made of."""
-
-    @classmethod
-    def views(cls, func: Any, args: Any, kwargs: Any) -> Any:
-        return tree_map_only(Tensor, lambda t: cls(t, 1.0), func(args[0].inner, *args[1:], **kwargs))
-
-
-@scaled_tensor.mistake(breaks=NO_MEMORY)
-class ViewsAreCopied(Steps):
-    """A view has an inner in a memory of its own. It is a view of inner itself."""
-
-    @classmethod
-    def views(cls, func: Any, args: Any, kwargs: Any) -> Any:
-        views = func(args[0].inner, *args[1:], **kwargs)
-        return tree_map_only(Tensor, lambda t: cls(t.contiguous(), args[0].scale), views)
-
-
-# Products.
-
-
-@scaled_tensor.mistake(breaks=PRODUCTS)
-class ProductOfTheDense(Steps):
-    """In a product of matrices a tensor as large as inner was made: inner was multiplied by the scale before. The result is smaller here,
-    and is multiplied at the end.
-    """
-
-    @classmethod
-    def is_product(cls, func: Any) -> bool:
-        return False
-
-
-@scaled_tensor.mistake(breaks=PRODUCTS)
-class ProductNotMultiplied(Steps):
-    """A product of matrices is that of the inner tensors, without the scale."""
-
-    @classmethod
-    def multiplied(cls, result: Tensor, scales: list[float]) -> Any:
-        return result
-
-
-@scaled_tensor.mistake(breaks="multiplied by the scales")
-class OneOfTwoScales(Steps):
-    """Of two ScaledTensors in one product of matrices, the scale of only one counted. Both are multiplied in."""
-
-    @classmethod
-    def multiplied(cls, result: Tensor, scales: list[float]) -> Any:
-        return result.mul_(scales[0])
-
-
-@scaled_tensor.mistake(breaks="multiplied by the scales")
-class EachOnlyOnce(Steps):
-    """s @ s was multiplied by the scale of s only once. It takes part twice."""
-
-    @classmethod
-    def multiplied(cls, result: Tensor, scales: list[float]) -> Any:
-        return super().multiplied(result, list(set(scales)))
-
-
-@scaled_tensor.mistake(breaks=PRODUCTS)
-class ProductStaysScaled(Steps):
-    """A product of matrices came as a ScaledTensor. It is to be a plain tensor, multiplied by the scales."""
-
-    @classmethod
-    def multiplied(cls, result: Tensor, scales: list[float]) -> Any:
-        scale = 1.0
-        for each in scales:
-            scale *= each
-        return cls(result, scale)
-
-
-@scaled_tensor.mistake(breaks=ONLY_THESE)
-class OneOfTheTwo(Steps):
-    """In a product of two ScaledTensors a tensor as large as the inner of one was made: it was multiplied by its scale before. Each takes
-    part with its inner.
-    """
-
-    @classmethod
-    def product(cls, func: Any, args: Any) -> Any:
-        one, other = args
-        if isinstance(one, cls):
-            other = cls.dense(other) if isinstance(other, cls) else other
-        return super().product(func, (one, other))
-
-
-# Writing.
-
-
-@scaled_tensor.mistake(breaks=WRITES)
-class NothingRaised(Steps):
-    """An operation that writes raised nothing, and changed nothing of t either: perhaps it wrote to `inner * scale`, which nobody sees."""
-
-    @classmethod
-    def is_writing(cls, func: Any) -> bool:
-        return False
-
-
-@scaled_tensor.mistake(breaks=WRITES)
-class WritesToInner(Steps):
-    """An operation that writes raised nothing, and changed inner."""
-
-    @classmethod
-    def written(cls, func: Any, args: Any, kwargs: Any) -> Any:
-        t = next((each for each in args if isinstance(each, cls)), None)
-        args, kwargs = tree_map_only(cls, lambda each: each.inner, (args, kwargs))
-        func(*args, **kwargs)
-        return t
-
-
-@scaled_tensor.mistake(breaks=WRITES)
-class ScaleInPlace(Steps):
-    """t *= 2 raised nothing, and changed the scale of t. It writes, too: views of t would not see it."""
-
-    @classmethod
-    def written(cls, func: Any, args: Any, kwargs: Any) -> Any:
-        if func is aten.mul_.Tensor and isinstance(args[0], cls) and cls.is_number(args[1]):
-            args[0].scale *= args[1]
-            return args[0]
-        return super().written(func, args, kwargs)
-
-
-@scaled_tensor.mistake(breaks=WRITES)
-class OnlyUnderscores(Steps):
-    """torch.add(y, 1, out=t) raised nothing: its name has no underscore at the end. `func._schema.is_mutable` knows."""
-
-    @classmethod
-    def is_writing(cls, func: Any) -> bool:
-        return func.overloadpacket.__name__.endswith("_")
-
-
-@scaled_tensor.mistake(breaks=WRITES)
-class OnlyToItself(Steps):
-    """y.add_(t) raised nothing, and wrote to y, a plain tensor. Any operation that writes raises, whatever it writes to."""
-
-    @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func._schema.is_mutable and args and isinstance(args[0], Tensor) and not isinstance(args[0], cls):
-            return cls.others(func, args, kwargs or {})
-        return super().__torch_dispatch__(func, types, args, kwargs)
-
-
-@scaled_tensor.mistake(breaks="raises NotImplementedError")
-class ReturnsNotImplemented(Steps):
-    """TypeError was raised in place of NotImplementedError. Torch makes a TypeError of a returned `NotImplemented`."""
-
-    @classmethod
-    def written(cls, func: Any, args: Any, kwargs: Any) -> Any:
-        return NotImplemented
-
-
-@scaled_tensor.mistake(breaks="raises NotImplementedError")
-class RaisesRuntimeError(Steps):
-    """RuntimeError was raised in place of NotImplementedError."""
-
-    @classmethod
-    def written(cls, func: Any, args: Any, kwargs: Any) -> Any:
-        raise RuntimeError("it writes")
-
-
-@scaled_tensor.mistake(breaks="and writes nothing")
-class RaisesAfterwards(Steps):
-    """NotImplementedError was raised, and something had been written before. First it is asked whether an operation writes."""
-
-    @classmethod
-    def written(cls, func: Any, args: Any, kwargs: Any) -> Any:
-        args, kwargs = tree_map_only(cls, lambda each: each.inner, (args, kwargs))
-        func(*args, **kwargs)
-        raise NotImplementedError(f"{func} writes")
-
-
-# Gradients.
-
-
-@scaled_tensor.mistake(breaks=LEAF)
-class AlwaysRequiresGrad(Steps):
-    """It required grad without `requires_grad_()`."""
-
-    @classmethod
-    def wrapper(cls, inner: Tensor) -> Any:
-        return Steps.wrapper.__func__(cls, inner).requires_grad_()  # type: ignore[attr-defined]
-
-
-@scaled_tensor.mistake(breaks=LEAF)
-class InnerRequiresGrad(Steps):
-    """After `requires_grad_()` it does not require grad. Perhaps its inner does: that is a different tensor, with a different gradient."""
-
-    def requires_grad_(self, requires_grad: bool = True) -> Any:  # type: ignore[override]
-        self.inner.requires_grad_(requires_grad)
-        return self
-
-
-@scaled_tensor.mistake(breaks="the gradient that the plain tensor would get")
-class GradientOfInner(Steps):
-    """The leaf got the gradient of inner, or one with the scale in it once too often. It stands for `inner * scale`, and gets the gradient
-    of this.
-    """
-
-    @property
-    def grad(self) -> Any:  # type: ignore[override]
-        found = Tensor.grad.__get__(self)  # type: ignore[attr-defined]
-        return None if found is None else found * self.scale
