@@ -43,6 +43,7 @@ LEFT_OUT = (
     "So views move nothing, `_unsafe_view` too, and neither do operations that only make memory (those whose name begins with "
     "`empty` or `new_empty`): both are left out."
 )
+LISTED = "All others are listed, also with 0 bytes."
 META = "On the meta device the result is that of real tensors, where the same operations run, and no memory is made."
 ONCE = "`fn` runs once."
 ERRORS = "What it raises passes through."
@@ -119,7 +120,7 @@ def in_place(answer: Any, trial: Trial) -> None:
         require(answer, trial, case)
 
 
-@bytes_moved.property("any number of results, and none", asks=(WRITES, BYTES))
+@bytes_moved.property("any number of results, and none", asks=(WRITES, BYTES, LISTED))
 def results(answer: Any, trial: Trial) -> None:
     for case in (inputs.SEVERAL, inputs.MAKERS, inputs.NO_TENSORS, inputs.NOTHING):
         require(answer, trial, case)

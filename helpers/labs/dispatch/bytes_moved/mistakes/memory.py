@@ -8,6 +8,7 @@ from torch import Tensor
 
 from helpers.labs.dispatch.bytes_moved.exercise import (
     LEFT_OUT,
+    LISTED,
     META,
     NOT_MADE,
     bytes_moved,
@@ -305,7 +306,7 @@ class NoTensorsLeftOut(Steps):
         return not made and not changed
 
 
-@bank.mistake(breaks=LEFT_OUT)
+@bank.mistake(breaks=LISTED)
 class NothingMovedLeftOut(Steps):
     """Operations that move 0 bytes are missing. Left out are views and `empty`, and no others."""
 
