@@ -10,7 +10,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def only_new_garbage() -> Iterator[None]:
-    """In the block a collection looks only at what comes in the block: else each look at all of torch takes a tenth of a second."""
+    """In the block a collection looks only at what comes in the block.
+
+    Else each look at all of torch takes a tenth of a second.
+    """
     frozen = _something_is_frozen()
     gc.freeze()
     try:

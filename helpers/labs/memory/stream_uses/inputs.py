@@ -356,10 +356,11 @@ def _blocks(blocks: Counter[Block]) -> str:
 
 
 def _questions(world: World) -> list[str]:
-    """Each event that was asked, once: how often is told elsewhere. Of each stream in the order of the questions.
+    """Each event that was asked, once: how often is told elsewhere.
 
-    The streams in the order in which blocks that use them were freed, those of one block by their names: an answer may keep
-    them in a set, and that goes through texts in an order that each process draws anew.
+    Of each stream in the order of the questions; the streams in the order in which blocks that use
+    them were freed, those of one block by their names: an answer may keep them in a set, and that
+    goes through texts in an order that each process draws anew.
     """
 
     def place(event: Event) -> tuple[int, str]:
