@@ -17,8 +17,8 @@ import torch
 from helpers.check import symptoms
 
 _ops = torch._C._VariableFunctions
-_isclose, _isnan, _all, _any, _sub, _abs, _eq = (
-    getattr(_ops, name) for name in ("isclose", "isnan", "all", "any", "sub", "abs", "eq")
+_isclose, _isnan, _all, _any, _sub, _abs, _eq, _equal = (
+    getattr(_ops, name) for name in ("isclose", "isnan", "all", "any", "sub", "abs", "eq", "equal")
 )
 _Tensor, _TensorBase = torch.Tensor, torch._C.TensorBase
 _NoTorchFunction = torch._C.DisableTorchFunctionSubclass
@@ -98,6 +98,9 @@ def _tensor_difference(got: Any, want: Any, rtol: float | None, atol: float | No
                     name, f"expected {name} {need}, got {name} {have}", symptoms.of_layout(name, have, need)
                 )
         g, w = _detach(got), _detach(want)
+        # The usual case first: a twentieth of the time that nearness takes. Other tensors have no bits to compare.
+        if w.layout is torch.strided and w.device.type == "cpu" and not w.is_quantized and _equal(g, w):
+            return None
         exact, near = TOLERANCE.get(w.dtype, (0.0, 0.0))
         rtol, atol = exact if rtol is None else rtol, near if atol is None else atol
         if w.numel() == 0 or _item(_all(_isclose(g, w, rtol, atol, True))):

@@ -132,12 +132,19 @@ def tried(exercise: Spec, prop: Property, answer: Any, seed: int) -> Finding | N
 def _seed_generators(seed: int) -> None:
     """The global ones: as no answer can know, so that one that seeds them is seen to have changed them."""
     hidden = seed ^ 0x5EED
-    # torch.manual_seed notes the call, with the stack, for each kind of device that has not started: a fifth of a
-    # small property's time, and a worker starts none.
-    in_use = torch.cuda.is_initialized() or torch.backends.mps.is_available()
-    (torch.manual_seed if in_use else torch.default_generator.manual_seed)(hidden)
+    seed_torch(hidden)
     numpy.random.seed(hidden)
     random.seed(hidden)
+
+
+def seed_torch(seed: int) -> None:
+    """torch.manual_seed, for a check that seeds often.
+
+    That notes the call, with the stack, for each kind of device that has not started: a fifth of a small property's
+    time, and a worker starts none.
+    """
+    in_use = torch.cuda.is_initialized() or torch.backends.mps.is_available()
+    (torch.manual_seed if in_use else torch.default_generator.manual_seed)(seed)
 
 
 def _misfit(exercise: Spec, answer: Any) -> Finding | None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from helpers.check.garbage import only_new_garbage
 from helpers.check.trial import Trial
 
 Checkpointed = Callable[..., Tensor]
@@ -139,11 +140,10 @@ def young_garbage() -> Iterator[None]:
     """
     was_enabled = gc.isenabled()
     gc.disable()
-    gc.freeze()
     try:
-        yield
+        with only_new_garbage():
+            yield
     finally:
-        gc.unfreeze()
         if was_enabled:
             gc.enable()
 

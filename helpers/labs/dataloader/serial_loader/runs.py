@@ -15,6 +15,7 @@ import torch
 from torch.utils.data import DataLoader, RandomSampler
 
 from helpers.check.compare import shown
+from helpers.check.judge import seed_torch
 from helpers.check.trial import Mismatch, Trial
 from helpers.labs.dataloader.serial_loader.inputs import Table
 
@@ -60,7 +61,7 @@ def result_of(
 def global_seed(seed: int) -> Iterator[None]:
     """torch's global generator seeded, and put back at the end."""
     state = torch.get_rng_state()
-    torch.manual_seed(seed)
+    seed_torch(seed)
     try:
         yield
     finally:

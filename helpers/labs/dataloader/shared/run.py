@@ -17,6 +17,7 @@ import torch
 from torch.utils.data import Dataset, get_worker_info
 
 from helpers.check import judge
+from helpers.check.garbage import only_new_garbage
 from helpers.check.trial import Trial
 from helpers.labs.dataloader.shared.processes import PATIENCE, Log, Started, Stuck
 
@@ -105,7 +106,8 @@ class Loading:
         trial.given(given)
 
     def __enter__(self) -> Loading:
-        gc.freeze()  # a collection in `leave` then looks at what is new only
+        self.collector = only_new_garbage()  # for the collection in `leave`
+        self.collector.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -114,7 +116,7 @@ class Loading:
             if self.iterator is not None:
                 self._quietly_closed()
         finally:
-            gc.unfreeze()
+            self.collector.__exit__(None, None, None)
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _quietly_closed(self) -> None:

@@ -6,21 +6,21 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from helpers.check.garbage import only_new_garbage
+
 
 @contextmanager
 def collector(*, by_itself: bool) -> Iterator[None]:
-    """In the block it looks only at what comes in the block: else each look at all of torch takes a tenth of a second.
+    """In the block it looks only at what comes in the block.
 
     by_itself: False: it runs only when it is called, so that what it would free is there each time.
     """
-    was, frozen = gc.isenabled(), gc.get_freeze_count()
+    was = gc.isenabled()
     if not by_itself:
         gc.disable()
-    gc.freeze()
     try:
-        yield
+        with only_new_garbage():
+            yield
     finally:
-        if not frozen:
-            gc.unfreeze()
         if was and not by_itself:
             gc.enable()

@@ -41,11 +41,12 @@ class Waits(BaseException):
 
 @dataclass(eq=False)
 class Event:
-    """Recorded on a stream, as its number-th event, from 0 on."""
+    """Recorded on a stream, as its number-th event, from 0 on, in the operation of this number."""
 
     world: World
     stream: Hashable
     number: int
+    operation: int
     known: bool = False  # whether the answer was told that the stream has passed it
 
     def __repr__(self) -> str:
@@ -78,17 +79,19 @@ class World:
     recorded: list[Event] = field(default_factory=list)
     asked: list[Event] = field(default_factory=list)
     waited: bool = False
+    operation: int = 0
 
     def release(self, block: Block) -> None:
         self.released.append(block)
 
     def record(self, stream: Hashable) -> Event:
-        event = Event(self, stream, len(self.events[stream]))
+        event = Event(self, stream, len(self.events[stream]), self.operation)
         self.events[stream].append(event)
         self.recorded.append(event)
         return event
 
     def begin(self) -> None:
+        self.operation += 1
         self.released, self.recorded, self.asked, self.waited = [], [], [], False
 
 
@@ -353,8 +356,17 @@ def _blocks(blocks: Counter[Block]) -> str:
 
 
 def _questions(world: World) -> list[str]:
-    """Each event that was asked, once: how often is told elsewhere."""
-    return list(dict.fromkeys(map(str, world.asked)))
+    """Each event that was asked, once: how often is told elsewhere.
+
+    Of each stream in the order of the questions; the streams in the order in which blocks that use
+    them were freed, those of one block by their names: an answer may keep them in a set, and that
+    goes through texts in an order that each process draws anew.
+    """
+
+    def place(event: Event) -> tuple[int, str]:
+        return world.events[event.stream][0].operation, in_words(event.stream)
+
+    return list(dict.fromkeys(map(str, sorted(world.asked, key=place))))
 
 
 def _capital(event: Event) -> str:

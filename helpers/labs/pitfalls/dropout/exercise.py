@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from helpers.check.judge import seed_torch
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.shared.own_work import Forbidden, property_by_hand, run_for_its_calls
@@ -71,7 +72,7 @@ def drawn(trial: Trial, *shape: int, dtype: torch.dtype = torch.float64) -> Tens
 
 def called(answer: Answer, trial: Trial, x: Tensor, p: float, training: bool, seed: int | None = None) -> Any:
     """One call, from a seed of torch's generator that the trial draws, unless it is given."""
-    torch.manual_seed(trial.random.randrange(2**31) if seed is None else seed)
+    seed_torch(trial.random.randrange(2**31) if seed is None else seed)
     return trial.call(answer, x, p, training)
 
 
@@ -225,7 +226,7 @@ def scaled_survivors(answer: Answer, trial: Trial) -> None:
 def draws_anew(answer: Answer, trial: Trial) -> None:
     x, seed = drawn(trial, 20, 30), trial.random.randrange(2**31)
     trial.given("dropout(x, 0.5, True) twice, x of shape (20, 30)")
-    torch.manual_seed(seed)
+    seed_torch(seed)
     first, second = trial.call(answer, x, 0.5, True), trial.call(answer, x, 0.5, True)
     trial.true(
         not torch.equal(first == 0, second == 0),
@@ -247,7 +248,7 @@ def draws_anew(answer: Answer, trial: Trial) -> None:
 def free_count(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 10, 20)
     trial.given("dropout(x, 0.5, True), x of shape (10, 20), 10 times")
-    torch.manual_seed(trial.random.randrange(2**31))
+    seed_torch(trial.random.randrange(2**31))
     counts = {int((answer(x, 0.5, True) == 0).sum()) for _ in range(10)}
     trial.true(
         len(counts) > 1,
@@ -274,7 +275,7 @@ def evaluated(answer: Answer, trial: Trial) -> None:
 def evaluation_draws_nothing(answer: Answer, trial: Trial) -> None:
     x = drawn(trial, 5, 6)
     trial.given("dropout(x, 0.3, False), x of shape (5, 6); torch's generator is looked at")
-    torch.manual_seed(trial.random.randrange(2**31))
+    seed_torch(trial.random.randrange(2**31))
     before = torch.get_rng_state()
     trial.call(answer, x, 0.3, False)
     trial.true(

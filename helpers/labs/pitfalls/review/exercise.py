@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
-
+from helpers.check.judge import seed_torch
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.pitfalls.review.inputs import FAULTS, FIRST, RAISE, SHAPES, SOUND, plain
@@ -55,7 +54,7 @@ def told(answer: Answer, trial: Trial, script: Script, faults: str) -> set[str] 
 
     faults: what is wrong with the script, in words.
     """
-    torch.manual_seed(trial.random.randrange(2**31))
+    seed_torch(trial.random.randrange(2**31))
     trial.given(f"a script: {faults}")
     try:
         got = trial.call(answer, Script(*map(plain, script)))

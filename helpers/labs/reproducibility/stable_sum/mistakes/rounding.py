@@ -52,8 +52,8 @@ def sorted_then_one_by_one(x: Tensor) -> Tensor:
     the positive and that of the negative numbers.
     """
     total = np.zeros((), dtype=x.numpy().dtype)
-    for value in np.sort(x.numpy(), axis=None):
-        with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):
+        for value in np.sort(x.numpy(), axis=None):
             total = total + value
     return torch.tensor(total.item(), dtype=x.dtype)
 
@@ -258,7 +258,7 @@ def rounded_on_the_way(x: Tensor) -> Tensor:
     if not_finite(x):
         return special_sum(x)
     total = 0.0
-    for value in sorted(x.flatten().tolist(), key=lambda value: (-abs(value), value)):
+    for value in sorted(sorted(x.flatten().tolist()), key=abs, reverse=True):
         total += value
     return torch.tensor(total, dtype=x.dtype)
 
@@ -273,6 +273,12 @@ def _(x: Tensor) -> Tensor:
     return torch.tensor(total, dtype=x.dtype)
 
 
+def _cut_off(value: float, places: int) -> int:
+    """int(Fraction(value) * 2**places), in a fifth of the time."""
+    fraction, whole = math.modf(value)
+    return (int(whole) << places) + int(math.ldexp(fraction, places))
+
+
 @stable_sum.mistake()
 def small_scale_lost(x: Tensor) -> Tensor:
     """The sum of the smallest numbers is off: they count, too. Perhaps whole numbers of one scale, which was not small
@@ -280,7 +286,7 @@ def small_scale_lost(x: Tensor) -> Tensor:
     """
     if not_finite(x):
         return special_sum(x)
-    whole = sum(int(Fraction(value) * 2**149) for value in x.flatten().tolist())
+    whole = sum(_cut_off(value, 149) for value in x.flatten().tolist())
     return torch.tensor(float(Fraction(whole, 2**149)), dtype=x.dtype)
 
 
@@ -288,7 +294,7 @@ def small_scale_lost(x: Tensor) -> Tensor:
 def _(x: Tensor) -> Tensor:
     if not_finite(x):
         return special_sum(x)
-    whole = sum(int(Fraction(value) * 2**1022) for value in x.flatten().tolist())
+    whole = sum(_cut_off(value, 1022) for value in x.flatten().tolist())
     return torch.tensor(float(Fraction(whole, 2**1022)), dtype=x.dtype)
 
 

@@ -176,9 +176,9 @@ def small_beside_large_lost(x: Tensor) -> Tensor:
     """
     if not_finite(x) or not x.numel() or not x.any():
         return exact_sum(x)
-    scale = Fraction(2) ** (60 - math.frexp(x.double().abs().max().item())[1])
-    whole = sum(round(Fraction(value) * scale) for value in x.flatten().tolist())
-    return torch.tensor(float(whole / scale), dtype=x.dtype)
+    places = 60 - math.frexp(x.double().abs().max().item())[1]
+    whole = sum(round(math.ldexp(value, places)) for value in x.flatten().tolist())
+    return torch.tensor(float(whole / Fraction(2) ** places), dtype=x.dtype)
 
 
 @stable_sum.variant(small_beside_large_lost)
