@@ -67,7 +67,7 @@ def _mul(cls: Any, a: Any, b: Any) -> Any:
 
 @handles(aten.div.Tensor, aten.div.Scalar)
 def _div(cls: Any, a: Any, b: Any) -> Any:
-    return NotImplemented if isinstance(b, Tensor) else cls(a.inner.detach(), a.scale * (1 / b))
+    return NotImplemented if isinstance(b, (Tensor, complex)) else cls(a.inner.detach(), a.scale * (1 / b))
 
 
 @handles(aten.neg.default)
