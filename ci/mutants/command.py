@@ -8,8 +8,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
-
 import helpers
 from ci.messages.nameless import Nameless
 from ci.messages.reports import checked
@@ -18,19 +16,15 @@ from ci.mutants.equivalents import NAME, as_entry, equivalents
 from ci.notebooks.files import WrongUse, notebooks
 from helpers.exercise import Exercise
 
-# Labs of which nobody has looked at every mutant yet: numbers, a list that only shrinks.
-TO_DO = Path(__file__).with_name("labs_to_do.yaml")
 TOGETHER = 64  # mutants that are given to their checks before the next are made
 
 
 def command(root: Path, asked: Sequence[str]) -> int:
     """`labbook mutants [NN | ID ...]`. Returns the exit code: 1 if one passes without a reason, or a reason is old.
 
-    asked: numbers of labs (04) and ids of exercises (04.ema_update); none: all but the labs that are still to be done.
+    asked: numbers of labs (04) and ids of exercises (04.ema_update); none: all.
     """
     failed = 0
-    if not asked and labs_to_do():
-        print(f"still to be done, and left out: labs {', '.join(labs_to_do())} ({TO_DO.name})")
     for exercise in _exercises(root, asked):
         failed += _worked(exercise, _folder(root, exercise))
     print(
@@ -41,17 +35,12 @@ def command(root: Path, asked: Sequence[str]) -> int:
     return int(bool(failed))
 
 
-def labs_to_do() -> list[str]:
-    """The numbers of the labs that may have mutants without a reason."""
-    return yaml.safe_load(TO_DO.read_text(encoding="utf-8")) or []
-
-
 def _exercises(root: Path, asked: Sequence[str]) -> list[Exercise]:
     known = helpers.exercises()
     notebooks(root / "solutions", [one for one in asked if re.fullmatch(r"\d\d", one)])  # knows the numbers
     if unknown := [one for one in asked if "." in one and one not in known or not re.match(r"\d\d", one)]:
         raise WrongUse(f"no exercise {', '.join(unknown)}: give numbers of labs (04) or ids (04.ema_update)")
-    wanted = asked or {id[:2] for id in known} - set(labs_to_do())
+    wanted = asked or {id[:2] for id in known}
     return [exercise for id, exercise in known.items() if id in wanted or id[:2] in wanted]
 
 

@@ -126,21 +126,8 @@ def test_what_is_not_known_is_wrong_use(asked: str) -> None:
         command.command(paths.ROOT, [asked])
 
 
-def test_the_list_of_labs_to_do_only_shrinks() -> None:
-    assert set(command.labs_to_do()) <= {"02", "03", "05", "06", "07", "08", "09", "10"}
-    for lab in command.labs_to_do():
-        folders = [
-            command._folder(paths.ROOT, one) for id, one in helpers.exercises().items() if id[:2] == lab
-        ]
-        assert not all((folder / NAME).exists() for folder in folders), f"lab {lab} is done: take it off"
-
-
-def test_without_a_name_all_labs_that_are_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(command, "TO_DO", tmp_path / "labs_to_do.yaml")
-    command.TO_DO.write_text('- "03"\n- "05"\n')
-    assert {one.id[:2] for one in command._exercises(paths.ROOT, [])} == {
-        id[:2] for id in helpers.exercises() if id[:2] not in ("03", "05")
-    }
+def test_without_a_name_all_labs() -> None:
+    assert command._exercises(paths.ROOT, []) == list(helpers.exercises().values())
     assert {one.id[:2] for one in command._exercises(paths.ROOT, ["03"])} == {"03"}
 
 

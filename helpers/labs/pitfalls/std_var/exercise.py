@@ -280,11 +280,17 @@ EDGES_ARE_RIGHT = (over_one_dim, corrected, over_several_dims, kept_dims, far_fr
     "no entry has no variance either: NaN with any correction", after=VAR_IS_RIGHT, asks=EDGES
 )
 def of_no_entry(answer: Answer, trial: Trial) -> None:
-    for shape, dim, correction in (((0,), 0, 0), ((0, 3), 0, 1), ((2, 0), 1, 1)):
+    for shape, dim, correction, keepdim in (
+        ((0,), 0, 0, False),
+        ((0, 3), 0, 1, False),
+        ((2, 0), 1, 1, False),
+        ((2, 0), 1, 0, True),
+    ):
         x = drawn(trial, *shape)
-        trial.given(f"var(x, {dim}, correction={correction}), x of shape {shape}: n = 0")
-        want = torch.full_like(squares_of(x, dim), math.nan)
-        got = trial.call(answer[1], x, dim, correction=correction)
+        kept = ", keepdim=True" if keepdim else ""
+        trial.given(f"var(x, {dim}, correction={correction}{kept}), x of shape {shape}: n = 0")
+        want = torch.full_like(squares_of(x, dim, keepdim), math.nan)
+        got = trial.call(answer[1], x, dim, correction=correction, **({"keepdim": True} if keepdim else {}))
         trial.equal(got, want, "The variance", observed=kind_at_the_edge(got))
 
 

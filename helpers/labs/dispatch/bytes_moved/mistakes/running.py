@@ -1,0 +1,209 @@
+"""What 12.bytes_moved runs, and what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from helpers.labs.dispatch.bytes_moved.exercise import (
+    BYTES,
+    ERRORS,
+    KEPT,
+    META,
+    ONCE,
+    SUM,
+    bytes_moved,
+)
+from helpers.labs.dispatch.bytes_moved.right import Mode, Steps, by_steps, tensors
+
+bank = bytes_moved.bank(by_steps)
+
+
+# What is called, and when.
+
+
+class _Functions(TorchFunctionMode):
+    def __init__(self, steps: Any) -> None:
+        super().__init__()
+        self.steps = steps
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        if tensors((args, kwargs, result)):
+            moved = sum(map(self.steps.size, tensors((args, kwargs, result))))
+            name = f"aten.{getattr(func, '__name__', func)}.default"
+            self.steps.moved[name] = self.steps.moved.get(name, 0) + moved
+        return result
+
+
+@bank.mistake(breaks=BYTES)
+class AboveAutograd(Steps):
+    """The names are those of functions of Python, as "add", and no operations of torch. That is what a `TorchFunctionMode` sees."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        with _Functions(self):
+            fn(*args)
+        return self.moved
+
+
+@bank.mistake(breaks=BYTES)
+class ForwardOnly(Steps):
+    """What a backward moves is missing. Its operations are operations of `fn`, too."""
+
+    def add(self, func: Any, size: int) -> None:
+        if torch._C._current_autograd_node() is None:
+            super().add(func, size)
+
+
+@bank.mistake(breaks=BYTES)
+class WithoutGrad(Steps):
+    """An `fn` that runs a backward raises: nothing was recorded. Perhaps it runs under no_grad."""
+
+    @torch.no_grad()
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        return super().count(fn, args)
+
+
+@bank.mistake(breaks=ONCE)
+class RunsTwice(Steps):
+    """fn is called twice. Perhaps once to warm up, or to get its result."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        fn(*args)
+        return super().count(fn, args)
+
+
+@bank.mistake(breaks=BYTES)
+class CopiesOfArguments(Steps):
+    """fn gets other tensors than bytes_moved got: perhaps copies. What fn does to its arguments is then lost."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        return super().count(
+            fn, tuple(each.detach().clone().requires_grad_(each.requires_grad) for each in args)
+        )
+
+
+@bank.mistake(breaks=ERRORS)
+class SwallowsErrors(Steps):
+    """What fn raises does not come out. It has to pass through."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        try:
+            return super().count(fn, args)
+        except Exception:
+            return self.moved
+
+
+@bank.mistake(breaks=ERRORS)
+class StaysOnAfterAnError(Steps):
+    """When fn raises, the mode stays on: operations behind the call still go through it. `with` ends it in each case."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        mode = Mode(self)
+        mode.__enter__()
+        fn(*args)
+        mode.__exit__(None, None, None)
+        return self.moved
+
+
+_everything: dict[Any, Any] = {}
+
+
+@bank.mistake(breaks=SUM)
+class AllCallsTogether(Steps):
+    """What earlier calls of bytes_moved counted is still there. Perhaps the dict is a default argument, or a global: each call
+    begins with an empty one.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moved = _everything
+
+
+@bank.mistake(breaks=BYTES)
+class OneDictForAll(Steps):
+    """Where fn calls bytes_moved itself, the two mix. Perhaps they share a dict that is emptied at the beginning of each call."""
+
+    shared: dict[Any, Any] = {}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moved = self.shared
+        self.moved.clear()
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        return dict(super().count(fn, args))
+
+
+@bank.mistake(breaks=META)
+class RunsOnTheProcessor(Steps):
+    """On the meta device real memory is made. Perhaps real tensors were put in place of those that have none."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        real = tuple(
+            torch.zeros_like(each, device="cpu").requires_grad_(each.requires_grad) if each.is_meta else each
+            for each in args
+        )
+        return super().count(fn, real)
+
+
+@bank.variant(SwallowsErrors)
+class _(Steps):
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        try:
+            return super().count(fn, args)
+        except RuntimeError:
+            return self.moved
+
+
+@bank.mistake(breaks=BYTES)
+class UnderInference(Steps):
+    """Where fn runs `mm`, it is not there. Perhaps fn runs under inference_mode: then a product comes whole, as `matmul`."""
+
+    @torch.inference_mode()
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        return super().count(fn, args)
+
+
+@bank.variant(UnderInference)
+class _(UnderInference):
+    def only_memory(self, func: Any) -> bool:
+        return func.is_view or super().only_memory(func)
+
+
+@bank.mistake(breaks=KEPT)
+class KeepsResults(Steps):
+    """What the operations of fn make stays alive while fn runs. Perhaps their results are kept, so that no address comes twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[Any] = []
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.kept.append(super().seen(func, args, kwargs))
+        return self.kept[-1]
+
+
+@bank.mistake(breaks=KEPT)
+class KeepsArguments(Steps):
+    """Tensors that operations of fn were given stay alive while fn runs. Perhaps arguments are kept, to be counted at the end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[Any] = []
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.kept.append(args)
+        return super().seen(func, args, kwargs)
+
+
+@bank.variant(KeepsResults)
+class _(KeepsArguments):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.kept.append(super().seen(func, args, kwargs))
+        return self.kept[-1]

@@ -1,0 +1,245 @@
+"""Properties of 12.mini_dispatcher: blocks in which keys are excluded."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from helpers.check.trial import Trial
+from helpers.labs.dispatch.mini_dispatcher.exercise import (
+    EXCLUDING,
+    MADE,
+    NESTED,
+    REDISPATCH,
+    Ended,
+    Stopped,
+    mini_dispatcher,
+    x,
+)
+from helpers.labs.dispatch.mini_dispatcher.inputs import PRIORITY, Bench, Thing, counting
+
+
+@mini_dispatcher.property(
+    "excluded keys do not count, in calls of the block and of its kernels", asks=EXCLUDING
+)
+def excludes(answer: Any, trial: Trial) -> None:
+    bench = Bench(answer, trial)
+    d = bench.dispatcher
+    bench.register("add", "python", "cpu", "sparse")
+    bench.register("add", "autograd", then=lambda *args: d.redispatch("add", "autograd", *args))
+    bench.register("mul", "autograd", "sparse")
+    bench.register("mul", "cpu", then=lambda *args: d.call("add", *args))
+    lesson = "In the block the excluded keys do not count, as if the arguments did not have them."
+    trial.given(f"{MADE}")
+    with d.excluding("autograd"):
+        bench.expect(
+            'call("add", x) in a block excluding autograd', lambda: d.call("add", x()), ["cpu of add"], lesson
+        )
+        bench.expect(
+            'call("mul", x) in a block excluding autograd, whose kernel for cpu calls "add"',
+            lambda: d.call("mul", x()),
+            ["cpu of mul", "cpu of add"],
+            lesson,
+        )
+    bench.expect(
+        'call("add", x) after the block',
+        lambda: d.call("add", x()),
+        ["autograd of add", "cpu of add"],
+        "The block is over, and its keys count again.",
+    )
+    every = Thing("x", *PRIORITY)
+    trial.given("x has all keys")
+    with d.excluding("batch", "python"):
+        bench.expect(
+            'call("add", x) in a block excluding batch and python, whose kernel for autograd hands on',
+            lambda: d.call("add", every),
+            ["autograd of add", "sparse of add"],
+            lesson,
+        )
+    with d.excluding("sparse", "batch"):
+        bench.expect(
+            'redispatch("add", "autograd", x) in a block excluding sparse and batch',
+            lambda: d.redispatch("add", "autograd", every),
+            ["cpu of add"],
+            lesson,
+        )
+    trial.given(f"{MADE}")
+    with d.excluding("cpu", "autograd"):
+        bench.expect_none(
+            'call("add", x) in a block excluding cpu and autograd',
+            lambda: d.call("add", x()),
+            "No key is left.",
+        )
+
+
+@mini_dispatcher.property("a kernel excludes its own key, and calls anew", asks=(EXCLUDING, NESTED))
+def excludes_itself(answer: Any, trial: Trial) -> None:
+    bench = Bench(answer, trial)
+    d = bench.dispatcher
+
+    def without_itself(*args: Any) -> Any:
+        with d.excluding("autograd"):
+            return d.call("add", *args)
+
+    bench.dispatcher.register("add", "autograd", bench.kernel("autograd of add", without_itself))
+    bench.register("add", "cpu")
+    bench.register("mul", "cpu")
+    bench.register(
+        "mul",
+        "autograd",
+        then=lambda *args: (d.call("add", *args), d.redispatch("mul", "autograd", *args))[1],
+    )
+    trial.given(f"{MADE}; the kernel of `add` for autograd calls `add` in a block excluding autograd")
+    lesson = "The block is over when its kernel has returned, and its keys count again."
+    for _ in range(2):
+        bench.expect('call("add", x)', lambda: d.call("add", x()), ["autograd of add", "cpu of add"], lesson)
+    bench.expect(
+        'call("mul", x), whose kernel for autograd calls "add" and hands on',
+        lambda: d.call("mul", x()),
+        ["autograd of mul", "autograd of add", "cpu of add", "cpu of mul"],
+        lesson,
+    )
+
+
+@mini_dispatcher.property("a kernel excludes other keys, and hands on", asks=(EXCLUDING, NESTED, REDISPATCH))
+def excludes_others(answer: Any, trial: Trial) -> None:
+    bench = Bench(answer, trial)
+    d, every = bench.dispatcher, Thing("x", *PRIORITY)
+
+    def without(op: str, below: str, *keys: str) -> Any:
+        def then(*args: Any) -> Any:
+            with d.excluding(*keys):
+                return d.redispatch(op, below, *args)
+
+        return then
+
+    bench.register("add", "batch", "sparse", "cpu")
+    bench.register("add", "autograd", then=without("add", "autograd", "batch"))
+    lesson = "The block is open while the kernel hands on: its keys do not count, in `redispatch` either."
+    trial.given(
+        "x has all keys but python; the kernel of `add` for autograd hands on in a block excluding batch"
+    )
+    one = Thing("x", *PRIORITY[1:])
+    for _ in range(2):
+        bench.expect(
+            'call("add", x)', lambda: d.call("add", one), ["autograd of add", "sparse of add"], lesson
+        )
+    trial.given("the same, and the call stands in a block excluding sparse")
+    with d.excluding("sparse"):
+        bench.expect(
+            'call("add", x) in a block', lambda: d.call("add", one), ["autograd of add", "cpu of add"], lesson
+        )
+    trial.given("the same, and `mul` hands on twice: in a block excluding batch, then behind it")
+
+    def twice(*args: Any) -> Any:
+        without("mul", "python", "autograd", "batch")(*args)
+        return d.redispatch("mul", "python", *args)
+
+    bench.register("mul", "autograd", "batch", "sparse", "cpu")
+    bench.register("mul", "python", then=twice)
+    bench.expect(
+        'call("mul", x), x with all keys',
+        lambda: d.call("mul", every),
+        ["python of mul", "sparse of mul", "autograd of mul"],
+        "In the block its keys do not count, and behind it they do.",
+    )
+
+
+@mini_dispatcher.property(
+    "blocks in blocks: inside, all their keys are excluded; after each, it is as before", asks=NESTED
+)
+def nested(answer: Any, trial: Trial) -> None:
+    bench = Bench(answer, trial)
+    bench.register("all", *PRIORITY)
+    d = bench.dispatcher
+    trial.given(f"MiniDispatcher({PRIORITY}, keys_of), and `all` has a kernel for each key")
+    inside, after = (
+        "A block excludes its keys beside those that are excluded already.",
+        "After a block all is as it was before this block.",
+    )
+    with d.excluding("autograd"):
+        with d.excluding("sparse", "cpu"):
+            counting(bench, "in a block excluding sparse and cpu, in one excluding autograd", "pb", inside)
+        counting(bench, "after the inner block, in the outer one excluding autograd", "pbsc", after)
+        with d.excluding("autograd", "batch"):
+            counting(
+                bench, "in a block excluding autograd and batch, in one excluding autograd", "psc", inside
+            )
+        counting(
+            bench,
+            "in a block excluding autograd, after an inner one that excluded autograd, too",
+            "pbsc",
+            after,
+        )
+        with d.excluding():
+            counting(bench, "in a block excluding nothing, in one excluding autograd", "pbsc", inside)
+        counting(
+            bench, "in a block excluding autograd, after an inner one that excluded nothing", "pbsc", after
+        )
+        with d.excluding("cpu"), d.excluding("cpu"), d.excluding("sparse", "sparse"):
+            counting(bench, "in four blocks excluding autograd, cpu, cpu, and sparse twice", "pb", inside)
+    counting(bench, "after all blocks", "pabsc", after)
+
+
+@mini_dispatcher.property(
+    "after a block that an error ended, it is as before, and the error comes out", asks=NESTED
+)
+def ended_by_an_error(answer: Any, trial: Trial) -> None:
+    bench = Bench(answer, trial)
+    bench.register("all", *PRIORITY)
+    d = bench.dispatcher
+    trial.given(f"MiniDispatcher({PRIORITY}, keys_of); an error is raised in a block")
+    lesson = "A block ends by an error, too, and then its keys count again."
+
+    def raising(*args: Any) -> None:
+        with d.excluding("cpu"):
+            raise Ended
+
+    for raised in (
+        Ended(),
+        NotImplementedError("raised in the block"),
+        ValueError("raised in the block"),
+        Stopped(),
+    ):
+        kind = (
+            "an error"
+            if isinstance(raised, Exception)
+            else "the stop button, say: an error that is no Exception,"
+        )
+        came: BaseException | None = None
+        try:
+            with d.excluding("autograd"), d.excluding("batch"):
+                raise raised
+        except type(raised) as error:
+            came = error
+        trial.true(
+            came is raised,
+            f"An error was raised in the block, and it did not come out of it: {type(raised).__name__}.",
+            expected="the error that was raised in the block",
+            got="no error" if came is None else type(came).__name__,
+            observed=("swallowed", type(raised).__name__, type(came).__name__),
+        )
+        counting(bench, f"after two blocks that {kind} ended", "pabsc", lesson)
+    with ExitStack() as stack:
+        stack.enter_context(d.excluding("autograd"))
+        for _ in range(2):
+            try:
+                with d.excluding("sparse", "autograd"):
+                    raise Ended
+            except Ended:
+                pass
+            counting(
+                bench, "in a block excluding autograd, after an inner one that an error ended", "pbsc", lesson
+            )
+        d.register("raises", "python", raising)
+        try:
+            d.call("raises", Thing("x", "python"))
+        except Ended:
+            pass
+        counting(
+            bench,
+            "in a block excluding autograd, after a kernel that raised in a block of its own",
+            "pbsc",
+            lesson,
+        )
+    counting(bench, "after all blocks", "pabsc", lesson)
