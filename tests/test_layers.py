@@ -23,6 +23,7 @@ FOR_LABS = {"exercise", "measurements", "notebook", "paths", "prediction", "rank
 OF_THE_CHECK = {
     "calls",
     "compare",
+    "garbage",
     "guard",
     "judge",
     "one_thread",

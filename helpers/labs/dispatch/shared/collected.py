@@ -6,14 +6,11 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from helpers.check.garbage import only_new_garbage
+
 
 @contextmanager
 def collected() -> Iterator[Callable[[], int]]:
     """Yields what calls the garbage collector. It looks only at what comes in the block: else each look takes long."""
-    frozen = gc.get_freeze_count()
-    gc.freeze()
-    try:
+    with only_new_garbage():
         yield gc.collect
-    finally:
-        if not frozen:
-            gc.unfreeze()
