@@ -23,6 +23,23 @@ def only_new_garbage() -> Iterator[None]:
             gc.unfreeze()
 
 
+@contextmanager
+def collector(*, by_itself: bool) -> Iterator[None]:
+    """A collection in the block looks only at what comes in the block, and may come only when asked.
+
+    by_itself: False: it runs only when it is called, so that what it would free is there each time.
+    """
+    was = gc.isenabled()
+    if not by_itself:
+        gc.disable()
+    try:
+        with only_new_garbage():
+            yield
+    finally:
+        if was and not by_itself:
+            gc.enable()
+
+
 def _something_is_frozen() -> bool:
     """Whether somebody holds back what came before: in a check the fork server did, once and for all.
 

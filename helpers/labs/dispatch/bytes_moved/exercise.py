@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from helpers.check.garbage import collector
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dispatch.bytes_moved import inputs
 from helpers.labs.dispatch.bytes_moved.inputs import Tensors, counted, require, right
-from helpers.labs.memory.shared.collector import collector
 
 bytes_moved = Exercise(
     "12.bytes_moved",

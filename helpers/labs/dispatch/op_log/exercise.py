@@ -13,12 +13,12 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _python_dispatch
 
+from helpers.check.garbage import collector
 from helpers.check.operations import operations
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dispatch.op_log import inputs, results
 from helpers.labs.dispatch.op_log.inputs import drawn, ended, fresh, require, right
-from helpers.labs.memory.shared.collector import collector
 
 op_log = Exercise(
     "12.op_log",

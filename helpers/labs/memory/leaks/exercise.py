@@ -8,11 +8,11 @@ from typing import Any
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from helpers.check.garbage import collector
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.memory.leaks import inputs
 from helpers.labs.memory.leaks.inputs import require
-from helpers.labs.memory.shared.collector import collector
 
 leaks = Exercise(
     "14.leaks",

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from helpers.check.garbage import collector
 from helpers.check.operations import operations
 from helpers.check.trial import Trial
-from helpers.labs.memory.shared.collector import collector
 
 Step = Callable[[], Any]
 Make = Callable[[torch.Generator], Step]

@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
+from helpers.check.garbage import collector
 from helpers.check.operations import operations
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.memory.saved_bytes import inputs
 from helpers.labs.memory.saved_bytes.inputs import Case, Loud, Normed, require, rows, some
-from helpers.labs.memory.shared.collector import collector
 from helpers.labs.memory.shared.kept import alive_of, in_words
 
 saved_bytes = Exercise(

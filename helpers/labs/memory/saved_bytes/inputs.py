@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from helpers.check.garbage import collector
 from helpers.check.trial import Trial
-from helpers.labs.memory.shared.collector import collector
 from helpers.labs.memory.shared.kept import in_words, kept_after
 
 

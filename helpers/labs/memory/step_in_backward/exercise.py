@@ -10,9 +10,9 @@ import torch
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 
+from helpers.check.garbage import collector
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.memory.shared.collector import collector
 from helpers.labs.memory.step_in_backward.inputs import (
     Branches,
     Chain,

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
+from helpers.check.garbage import collector
 from helpers.check.trial import Trial
-from helpers.labs.memory.shared.collector import collector
 from helpers.labs.memory.shared.kept import in_words, kept_after
 
 KINDS = ("parameters", "buffers", "batch", "saved", "gradients", "optimizer")
