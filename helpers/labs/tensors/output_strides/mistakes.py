@@ -232,8 +232,8 @@ def first_of_the_full_shape(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=FIRST)
 def broadcast_left_out(*tensors: Tensor) -> Ints:
-    """A tensor that is broadcast was not asked at all. It says nothing about the dimensions in
-    which its stride is 0, and decides on the others as any tensor does.
+    """A tensor that is broadcast was not asked, or not in its turn. It says nothing about the
+    dimensions in which its stride is 0, and decides on the others as any tensor does.
     """
     size, strides = broadcast(tensors)
     return answer(spread=lambda _: (size, [each for each in strides if 0 not in each]))(*tensors)

@@ -34,7 +34,7 @@ slim = Exercise(
 
 SAME = "The same tensors, in memories no larger than they need."
 NEW_DICT = "Returns a new dict, with the names in the same order."
-EACH = "Each tensor has its shape, its dtype and its values; a new one needs no gradient."
+EACH = "Each tensor has its shape, its dtype and its values; a new one requires no grad."
 ONE_DTYPE = "Tensors that share a memory have one dtype."
 RANGE = "The range of a tensor goes from its first element in memory to its last."
 BELONG = (

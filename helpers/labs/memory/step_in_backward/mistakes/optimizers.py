@@ -38,8 +38,8 @@ def _trained(model: nn.Module) -> list[nn.Parameter]:
 
 @bank.mistake(breaks=ONE_EACH)
 class MadeInTheHook(Right):
-    """The first step is right, and the optimizers are made anew in each backward: their state is lost.
-    Momentum and Adam then always make their first step.
+    """The first step is right, and optimizers are made anew in each backward. Where they take the place
+    of the first ones, the state is lost: momentum and Adam then always make their first step.
     """
 
     def register(self, parameter: nn.Parameter, hook: Any) -> Any:
