@@ -34,10 +34,34 @@ def mistake(exercise: Spec, answer: Any, seed: int, first: Finding) -> str | Non
     names = looked_up(exercise, kept, own, first.at)
     if len(names) == 1:
         return names.pop()
+    if not names and (name := fallen_earlier(exercise, kept, own, first.at)):
+        return name
     known_here = not names and kept.made_here() and own.fails()
     if not known_here and (name := by_the_mistakes(exercise, answer, seed, first)):
         return name
     return None if names else fallen_alike(exercise, kept, own, first)
+
+
+def fallen_earlier(exercise: Spec, kept: stored.Stored, own: Outcomes, at: str) -> str | None:
+    """The mistake that falls before the property at which the answer fell, and does there what the answer does.
+
+    The stored inputs show it there, those of the answer's own seed did not: how far two numbers are apart, say, is drawn.
+    """
+    if not known_by_the_first_fall(exercise):
+        return None
+    for place, prop in enumerate(exercise.properties):
+        if prop.description == at:
+            return None
+        seen = observed(own.at(prop))
+        if isinstance(seen, list):
+            names = {row.mistake for row in _falling(kept, place, seen)}
+            return names.pop() if len(names) == 1 else None
+    return None
+
+
+def _falling(kept: stored.Stored, place: int, seen: Any) -> list[stored.Row]:
+    """What is stored of the mistakes that fall first there, and do this."""
+    return [row for row in kept.rows if row.first() == place and stored.same(row.outcome(place), seen)]
 
 
 def fallen_alike(exercise: Spec, kept: stored.Stored, own: Outcomes, first: Finding) -> str | None:
@@ -46,23 +70,17 @@ def fallen_alike(exercise: Spec, kept: stored.Stored, own: Outcomes, first: Find
     Of several it is the one that does what the answer does at every property that does not hold for it: it lacks a
     second fault of that mistake. Asked only of exercises whose properties quote the docstring: in the others the
     sentence of a mistake tells its cause, and not what is seen at one property.
-    first: how the answer fell, at its own seed. Where the property holds at the stored one, the answer was lucky there, or
-    depends on what ran before, as one does that counts its calls. Only a mistake that is known by this property alone, at
-    any seed, can then be told.
+    first: how the answer fell, at its own seed. Where it falls otherwise at the stored one, it was lucky there, or depends
+    on what ran before, as one does that counts its calls. Only a mistake that is known by this property alone, at any
+    seed, can then be told.
     """
     properties = exercise.properties
     place = [prop.description for prop in properties].index(first.at)
-    fall = observed(own.at(properties[place]))
     if not known_by_the_first_fall(exercise):
         return None
-    if not isinstance(fall, list):
-        names = {
-            row.mistake
-            for row in kept.rows
-            if row.at == place and stored.same(row.outcome(place), observed(first))
-        }
-        return names.pop() if len(names) == 1 else None
-    rows = [row for row in kept.rows if row.first() == place and stored.same(row.outcome(place), fall)]
+    rows = _falling(kept, place, observed(own.at(properties[place])))
+    if not rows:
+        rows = [row for row in _falling(kept, place, observed(first)) if row.at is not None]
     if len({row.mistake for row in rows}) > 1:
         seen = [observed(own.at(prop)) for prop in properties]
         rows = [row for row in rows if row.at is None and _explains(row, seen)]

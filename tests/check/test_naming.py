@@ -126,6 +126,23 @@ def test_where_the_fall_is_not_seen_at_the_stored_seed_a_mistake_that_falls_late
     assert name_of(twice, lucky) is None
 
 
+def test_what_falls_earlier_at_the_stored_seed_has_the_name_of_the_mistake_that_does_so_there(
+    twice: Exercise, keep: Callable[..., None], ran: list[str]
+) -> None:
+    stored_number = 3.0 + Trial(SEED, frozenset()).random.random()
+
+    def near(number: float) -> float:
+        return 9.0 if number in (stored_number, 1.0) else 2 * number
+
+    keep(near=near, same=same)
+    first = judge(twice, near, 1)
+    assert first is not None and first.at == "of 1, too"
+    assert name_of(twice, near) == "near"
+    assert name_of(twice, lambda number: 8.0 if number == 1 else near(number)) == "near"
+    assert name_of(twice, lambda number: 8.0 if number == stored_number else near(number)) is None
+    assert ran == []
+
+
 def test_an_answer_that_falls_as_one_mistake_does_has_its_name_whatever_comes_after(
     twice: Exercise, keep: Callable[..., None], ran: list[str]
 ) -> None:
