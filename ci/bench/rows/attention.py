@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ci.bench.table import Table, row
-from ci.bench.timing.rounds import medians
+from ci.bench.timing.rounds import medians, one_thread
 from ci.notebooks.reference import solutions_of
 
 ROUNDS = 31
@@ -56,14 +56,10 @@ def attention(root: Path) -> Table:
         ["piece", "length", "own ms", "torch ms", "own / torch"],
         note=f"Medians of {ROUNDS} rounds in turn; blocks of {BLOCK} keys, batch 2, 4 heads of 16.",
     )
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         for length in LENGTHS:
             for name, way in ways(solved, length).items():
                 found = medians(way, ROUNDS)
                 own, torchs = found["own"], found["torch"]
                 table.lines.append([name, length, own * 1e3, torchs * 1e3, own / torchs])
-    finally:
-        torch.set_num_threads(threads)
     return table

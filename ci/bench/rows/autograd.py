@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ci.bench.table import Table, row
-from ci.bench.timing.rounds import medians
+from ci.bench.timing.rounds import medians, one_thread
 from ci.notebooks.reference import solutions_of
 
 REPEATS = 31
@@ -54,9 +54,7 @@ def autograd(root: Path) -> Table:
         ["graph", "nodes", "torch us", "run_backward us", "ratio"],
         note=f"Medians of {REPEATS} runs in turn, one thread; each includes the node's own work, the same in both.",
     )
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         for name, result in graphs().items():
             nodes, leaves = nodes_and_leaves(result)
             grad_out = torch.ones_like(result)
@@ -71,6 +69,4 @@ def autograd(root: Path) -> Table:
 
             torchs, own = medians({"torch": by_torch, "own": by_hand}, REPEATS).values()
             table.lines.append([name, nodes, torchs / nodes * 1e6, own / nodes * 1e6, own / torchs])
-    finally:
-        torch.set_num_threads(threads)
     return table

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import torch
 from torch import nn
 
 from ci.bench.table import Table, row
-from ci.bench.timing.rounds import medians
+from ci.bench.timing.rounds import beside_torch, one_thread
 from ci.notebooks.reference import solutions_of
 
 ROUNDS = 31
@@ -26,6 +27,7 @@ def dispatch(root: Path) -> Table:
     one = torch.ones(1)
     model = nn.Sequential(nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 256))
     x = torch.randn(64, 256, generator=torch.Generator().manual_seed(0))
+    on_meta, x_on_meta = copy.deepcopy(model).to("meta"), x.to("meta")
 
     def step() -> None:
         model(x).sum().backward()
@@ -47,29 +49,18 @@ def dispatch(root: Path) -> Table:
         ["what", "own us", "torch us", "own / torch"],
         note=f"Medians of {ROUNDS} rounds in turn. bytes_moved: a step on the meta device beside the step itself.",
     )
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    on_meta, x_on_meta = (
-        nn.Sequential(nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 256)).to("meta"),
-        x.to("meta"),
-    )
-    try:
-        for name, calls in {
-            "a call through three keys": {
-                "own": lambda: dispatcher.call("neg", one),
-                "torch": lambda: torch.neg(one),
-            },
-            "forward and backward in a log": {"own": logged, "torch": step},
-            "forward in autocast": {"own": own_autocast, "torch": autocast},
-            "bytes_moved": {
-                "own": lambda: solved["12.bytes_moved"](lambda x: on_meta(x).sum().backward(), x_on_meta),
-                "torch": step,
-            },
-        }.items():
-            found = medians(calls, ROUNDS)
-            table.lines.append(
-                [name, found["own"] * 1e6, found["torch"] * 1e6, found["own"] / found["torch"]]
-            )
-    finally:
-        torch.set_num_threads(threads)
+    pairs = {
+        "a call through three keys": {
+            "own": lambda: dispatcher.call("neg", one),
+            "torch": lambda: torch.neg(one),
+        },
+        "forward and backward in a log": {"own": logged, "torch": step},
+        "forward in autocast": {"own": own_autocast, "torch": autocast},
+        "bytes_moved": {
+            "own": lambda: solved["12.bytes_moved"](lambda x: on_meta(x).sum().backward(), x_on_meta),
+            "torch": step,
+        },
+    }
+    with one_thread():
+        table.lines += beside_torch(pairs, ROUNDS)
     return table

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from ci.bench.table import Table, row
-from ci.bench.timing.rounds import medians
+from ci.bench.timing.rounds import medians, one_thread
 from ci.notebooks.reference import solutions_of
 
 REPEATS, CALLS = 41, 50
@@ -53,14 +53,10 @@ def module(root: Path) -> Table:
         note=f"Medians of {REPEATS} runs in turn, one thread. Last line: a forward of two attention blocks on "
         "(8, 64, 32), without a recorder (left) and inside one, which copies what each module gives.",
     )
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         table.lines += call_lines(given["05.call"])
         table.lines += state_lines(given["05.state_dict"])
         table.lines += recorder_lines(given["05.activation_recorder"])
-    finally:
-        torch.set_num_threads(threads)
     return table
 
 

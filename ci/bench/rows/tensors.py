@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from ci.bench.table import Table, row
-from ci.bench.timing.rounds import medians
+from ci.bench.timing.rounds import beside_torch, one_thread
 from ci.notebooks.reference import solutions_of
 
 ROUNDS = 31
@@ -26,21 +26,14 @@ def tensors(root: Path) -> Table:
         ["to one dimension", "own us", "torch us", "own / torch"],
         note=f"Medians of {ROUNDS} rounds in turn. The last line: `view_strides` beside `view`.",
     )
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        for name, calls in {
-            "a view": {"own": lambda: own(x, flat), "torch": lambda: x.reshape(flat)},
-            "a copy of the transposed": {"own": lambda: own(x.T, flat), "torch": lambda: x.T.reshape(flat)},
-            "the numbers alone": {
-                "own": lambda: strides((SIDE, SIDE), (SIDE, 1), flat),
-                "torch": lambda: x.view(flat),
-            },
-        }.items():
-            found = medians(calls, ROUNDS)
-            table.lines.append(
-                [name, found["own"] * 1e6, found["torch"] * 1e6, found["own"] / found["torch"]]
-            )
-    finally:
-        torch.set_num_threads(threads)
+    pairs = {
+        "a view": {"own": lambda: own(x, flat), "torch": lambda: x.reshape(flat)},
+        "a copy of the transposed": {"own": lambda: own(x.T, flat), "torch": lambda: x.T.reshape(flat)},
+        "the numbers alone": {
+            "own": lambda: strides((SIDE, SIDE), (SIDE, 1), flat),
+            "torch": lambda: x.view(flat),
+        },
+    }
+    with one_thread():
+        table.lines += beside_torch(pairs, ROUNDS)
     return table

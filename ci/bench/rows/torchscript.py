@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ci.bench.table import Table, row
-from ci.bench.timing.rounds import medians
+from ci.bench.timing.rounds import medians, one_thread
 
 REPEATS = 101
 CALLS = 20  # a sample is so many calls: one of a small model is shorter than the clock's noise
@@ -69,14 +69,10 @@ def torchscript(root: Path) -> Table:
         note=f"Medians of {REPEATS} samples of {CALLS} calls in turn, one thread, no gradient. An exported program is "
         "run as Python here: it is a file to compile, not a quicker module.",
     )
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         with torch.no_grad():
             for name, (model, x) in models().items():
                 calls = {str(at): partial(way, x) for at, way in enumerate(ways(model.eval(), x))}
                 eager, *others = medians(calls, REPEATS, times=CALLS, clock=time.thread_time).values()
                 table.lines.append([name, eager * 1e6, *(f"{one / eager:.2f}" for one in others)])
-    finally:
-        torch.set_num_threads(threads)
     return table

@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 Samples = dict[str, list[float]]
@@ -98,3 +99,25 @@ def medians(
                 call()
             found[name].append((clock() - start) / times)
     return {name: statistics.median(samples[WARM:]) for name, samples in found.items()}
+
+
+def beside_torch(pairs: Mapping[str, Mapping[str, Callable[[], Any]]], rounds: int) -> list[list[Any]]:
+    """A line for each pair of calls, "own" and "torch": its name, the medians of both in microseconds, own / torch."""
+    lines = []
+    for name, calls in pairs.items():
+        found = medians(calls, rounds)
+        lines.append([name, found["own"] * 1e6, found["torch"] * 1e6, found["own"] / found["torch"]])
+    return lines
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """torch computes in one thread in the block."""
+    import torch  # most rows do without it
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

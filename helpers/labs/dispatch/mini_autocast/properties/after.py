@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from contextlib import nullcontext
 from typing import Any
@@ -10,10 +11,10 @@ import torch
 import torch.nn.functional as F
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from helpers.check.garbage import only_new_garbage
 from helpers.check.trial import Trial
 from helpers.labs.dispatch.mini_autocast.exercise import ENDED, FORGOTTEN, ONCE, PASSES, mini_autocast
 from helpers.labs.dispatch.mini_autocast.inputs import casts, drawn, leaf, made, once, short, telling, used
-from helpers.labs.dispatch.shared.collected import collected
 
 
 @mini_autocast.property("after the outermost block nothing keeps the cast or the leaf alive", asks=FORGOTTEN)
@@ -31,11 +32,11 @@ def forgotten(answer: Any, trial: Trial) -> None:
         )
         block = made(answer, torch.bfloat16, "one")
         tells = telling("one")
-        with collected() as collect, other if "different" in words else nullcontext():
+        with only_new_garbage(), other if "different" in words else nullcontext():
             w = leaf(trial, 3, 5)
             leaf_memory, leaf_alive = StorageWeakRef(w.untyped_storage()), weakref.ref(w)
             cast_memory = used(block, tells, w, grad, error)
-            collect()
+            gc.collect()
             trial.true(
                 cast_memory.expired(),
                 "The block has ended, and the cast of the leaf is still alive.",
@@ -44,7 +45,7 @@ def forgotten(answer: Any, trial: Trial) -> None:
                 observed=("cast alive", words),
             )
             del w
-            collect()
+            gc.collect()
             trial.true(
                 leaf_memory.expired() and leaf_alive() is None,
                 "The block has ended, the leaf was let go, and something keeps it alive.",
