@@ -103,6 +103,36 @@ def by_cut(cut: Callable[[Runs, Ints], Ints]) -> Answer:
     return answer(cut=cut)
 
 
+def by_blocks(joined: Callable[[list[tuple[int, int]]], bool]) -> Answer:
+    """The smallest blocks of old and of new dimensions with as many elements, from the first on. joined: whether the old
+    ones of a block, (size, stride) each, two or more, are one run.
+    """
+
+    def view_strides(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+        wanted = real_size(size, new_size)
+        if wanted is None or 0 in wanted:
+            return wanted
+        old = [each for each in zip(size, stride, strict=True) if each[0] != 1]
+        new = [at for at, n in enumerate(wanted) if n != 1]
+        strides = [0] * len(wanted)
+        while old:
+            block, pieces = [old.pop(0)], [new.pop(0)]
+            while (have := prod(n for n, _ in block)) != (want := prod(wanted[at] for at in pieces)):
+                if have < want:
+                    block.append(old.pop(0))
+                else:
+                    pieces.append(new.pop(0))
+            if len(block) > 1 and not joined(block):
+                return None
+            step = block[-1][1]
+            for at in reversed(pieces):
+                strides[at] = step
+                step *= wanted[at]
+        return tuple(strides)
+
+    return view_strides
+
+
 view_strides = answer()
 
 

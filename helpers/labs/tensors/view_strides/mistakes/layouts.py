@@ -9,7 +9,6 @@ import torch
 from torch._subclasses.fake_impls import _compute_stride
 
 from helpers.labs.tensors.view_strides.exercise import (
-    ANY_LAYOUT,
     ANY_STRIDE,
     NONE,
     NOT_CALLED,
@@ -22,6 +21,7 @@ from helpers.labs.tensors.view_strides.right import (
     NoView,
     Runs,
     answer,
+    by_blocks,
     by_counters,
     by_cut,
     by_follows,
@@ -35,6 +35,7 @@ from helpers.labs.tensors.view_strides.right import (
 rules = view_strides.bank(by_follows)
 cuts = view_strides.bank(by_cut)
 runs = view_strides.bank(by_runs)
+blocks = view_strides.bank(by_blocks)
 right = answer()
 
 
@@ -150,7 +151,7 @@ def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
 # Runs, and what is cut from them.
 
 
-@view_strides.mistake(breaks=ANY_LAYOUT)
+@view_strides.mistake(breaks=STRIDES)
 def always_contiguous(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """A tensor that is not contiguous got the strides of a contiguous one. Perhaps they were computed from the new size: a view has those
     that its memory gives it.
@@ -172,7 +173,7 @@ def _(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     return stride if wanted == size else None if wanted is None else row_major(wanted)
 
 
-@view_strides.mistake(breaks=ANY_LAYOUT)
+@view_strides.mistake(breaks=NONE)
 def own_size_only(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """A tensor that is not contiguous kept its own size, and got None where its one dimension was to be cut into two. A dimension can
     always be cut, whatever its stride is.
@@ -180,7 +181,7 @@ def own_size_only(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     return stride if size == real_size(size, new_size) else only_contiguous(size, stride, new_size)
 
 
-@view_strides.mistake(breaks=ANY_LAYOUT)
+@view_strides.mistake(breaks=NONE)
 def one_run_only(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """A dimension of stride 3 was cut, and a permuted tensor got None where one of its dimensions was to be cut. Perhaps all of t is
     to be one run, or to keep its size. It can be several: each new dimension must lie in one of them.
@@ -192,7 +193,7 @@ def one_run_only(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     return right(size, stride, new_size) if 0 in size or len(found) < 2 else None
 
 
-@view_strides.mistake(breaks=ANY_LAYOUT)
+@view_strides.mistake(breaks=STRIDES)
 def dense_in_rows(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """A permuted tensor, for a cut of it, got the strides of a contiguous one. Perhaps it was asked only whether its elements lie
     without a gap: they do, and in a different order than the one in which t has them.
@@ -208,7 +209,7 @@ def dense_in_rows(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     return row_major(wanted)
 
 
-@view_strides.mistake(breaks=ANY_LAYOUT)
+@view_strides.mistake(breaks=NONE)
 def only_contiguous(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """A tensor that is not contiguous got None for its own size, or a cut of it. Every tensor has these views: a dimension can always
     be cut.
@@ -220,7 +221,7 @@ def only_contiguous(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     return row_major(wanted)
 
 
-@view_strides.mistake(breaks=ANY_LAYOUT)
+@view_strides.mistake(breaks=STRIDES)
 def one_step_for_all(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """A transposed tensor got the strides of a contiguous one, times a single step. Perhaps the last stride was used for all
     dimensions: each has its own.
@@ -238,7 +239,7 @@ def joins_all(outer: int, inner: list[int], n: int) -> bool:
     return True
 
 
-@rules.mistake(breaks=ANY_LAYOUT)
+@rules.mistake(breaks=NONE)
 def joins_none(outer: int, inner: list[int], n: int) -> bool:
     """Two dimensions that follow each other without a break were not joined, and None came back. In a contiguous tensor all
     of them are one run.
@@ -254,7 +255,7 @@ def length_without_step(outer: int, inner: list[int], n: int) -> bool:
     return outer == inner[0]
 
 
-@rules.mistake(breaks=ANY_LAYOUT)
+@rules.mistake(breaks=NONE)
 def last_step_of_all(outer: int, inner: list[int], n: int) -> bool:
     """Two dimensions that follow each other were not joined where the elements of the inner one are further apart than 1. The length of
     the inner one is its size times its stride.
@@ -300,13 +301,13 @@ def repeated_joined(outer: int, inner: list[int], n: int) -> bool:
     return outer == 0 or outer == inner[0] * inner[1]
 
 
-@rules.mistake(breaks=ANY_LAYOUT)
+@rules.mistake(breaks=NONE)
 def repeated_never_joined(outer: int, inner: list[int], n: int) -> bool:
     """Two dimensions with stride 0 were not joined. Each step of both leads to the same place, so one dimension of stride 0 does, too."""
     return outer == inner[0] * inner[1] != 0
 
 
-@runs.mistake(breaks=ANY_LAYOUT)
+@runs.mistake(breaks=NONE)
 def joins_the_last_only(size: Ints, stride: Ints) -> Runs:
     """Two dimensions that follow each other were not joined, with a break behind them. Perhaps nothing was joined after the first
     break: each run can have several dimensions.
@@ -332,7 +333,44 @@ def dense_is_enough(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     return right(tuple(size[at] for at in order), tuple(stride[at] for at in order), new_size)
 
 
-@view_strides.mistake(breaks=ANY_LAYOUT)
+@view_strides.mistake(breaks=STRIDES)
+def in_the_order_of_memory(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    """A transposed tensor got the strides of a contiguous one, and a tensor of every second element its own. Perhaps dimensions were
+    sorted by their strides before they were joined: a view keeps the order of the indices, and not that of memory.
+    """
+    order = sorted(range(len(size)), key=lambda at: (-stride[at], at))
+    return right(tuple(size[at] for at in order), tuple(stride[at] for at in order), new_size)
+
+
+@blocks.mistake(breaks=NONE)
+def only_the_ends(block: list[tuple[int, int]]) -> bool:
+    """Three dimensions were joined, with breaks between them. The step of the first is as long as the other two together, and the one
+    in the middle lies elsewhere. Perhaps only the first was compared with the last: each has to follow the one after it.
+    """
+    return block[0][1] == block[-1][1] * prod(n for n, _ in block[1:])
+
+
+@blocks.mistake(breaks=NONE)
+def only_the_last_two(block: list[tuple[int, int]]) -> bool:
+    """Of three dimensions that were joined the last two follow without a break, and the first does not. Perhaps only the last two
+    were compared: each has to follow the one after it.
+    """
+    return _follow(*block[-2:])
+
+
+@blocks.mistake(breaks=NONE)
+def only_the_first_two(block: list[tuple[int, int]]) -> bool:
+    """Of three dimensions that were joined the first two follow without a break, and the last does not. Perhaps only the first two
+    were compared: each has to follow the one after it.
+    """
+    return _follow(*block[:2])
+
+
+def _follow(outer: tuple[int, int], inner: tuple[int, int]) -> bool:
+    return outer[1] == inner[0] * inner[1]
+
+
+@view_strides.mistake(breaks=NONE)
 def each_from_one_dimension(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     """In a contiguous tensor (4, 6) was not viewed as (3, 8), or a similar pair, where the ends of old and new dimensions do not meet.
     They need not: first join what can be joined, then cut.
@@ -502,3 +540,14 @@ def ones_left_out(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
     if found is None or wanted is None or not wanted or 0 in wanted:
         return found
     return tuple(step for n, step in zip(wanted, found, strict=True) if n != 1)
+
+
+@view_strides.mistake(breaks=STRIDES)
+def ones_in_front_left_out(size: Ints, stride: Ints, new_size: Ints) -> Ints | None:
+    """There are fewer strides than new dimensions: the 1 in front has none. Perhaps all of t was used up before it was met. Any
+    stride is right there, but one has to stand there.
+    """
+    found, wanted = right(size, stride, new_size), real_size(size, new_size)
+    if found is None or wanted is None or 0 in wanted:
+        return found
+    return found[next((at for at, n in enumerate(wanted) if n != 1), len(wanted)) :]
