@@ -445,6 +445,14 @@ def too_few_taken(t: Tensor, index: Index) -> Index:
 
 
 @counts.mistake(breaks=REFUSED)
+def empty_index_taken(t: Tensor, index: Index) -> Index:
+    """An empty index was taken for a tensor of three dimensions, and one or two ints were not. Perhaps it is taken for the first
+    element: only a tensor without dimensions has an element with no ints.
+    """
+    return counted(t, index) if index else index
+
+
+@counts.mistake(breaks=REFUSED)
 def too_many_taken(t: Tensor, index: Index) -> Index:
     """More ints than t has dimensions were taken, and perhaps some not looked at."""
     if len(index) < t.dim():

@@ -186,9 +186,9 @@ def new_minus_one(answer: Answer, trial: Trial) -> None:
         require(trial, answer, layout, why)
 
 
-@expanded.property("sizes of 0", asks=(ANY_SIZE, NONE))
+@expanded.property("sizes of 0", asks=(ANY_SIZE, NONE, STRIDES))
 def nothing_at_all(answer: Answer, trial: Trial) -> None:
-    why = "0 is a size like others: 1 can become 0, a new dimension can be 0, and 0 itself cannot change."
+    why = "0 is a size like others: 1 can become 0, a new dimension can be 0, and 0 itself cannot change and keeps its stride."
     for layout in (
         ((1,), (1,), (0,)),
         ((1, 4), (4, 1), (0, 4)),
@@ -211,4 +211,6 @@ def nothing_at_all(answer: Answer, trial: Trial) -> None:
 @expanded.property("any layout, any size, as torch expands it", asks=(WHOLE, STRIDES, NONE))
 def as_torch(answer: Answer, trial: Trial) -> None:
     for layout in some(trial, 300):
-        require(trial, answer, layout, "This layout was drawn at random; torch was asked.")
+        require(
+            trial, answer, layout, "This layout was drawn at random; it is what torch's own `expand` does."
+        )

@@ -81,6 +81,20 @@ def zero_to_one(have: int, step: int, want: int) -> int:
     return one(have, step or 1, want) if want in (-1, have) else one(have, step, want)
 
 
+@each.mistake(breaks=STRIDES)
+def zero_without_elements(have: int, step: int, want: int) -> int:
+    """A dimension of size 0 that did not change has stride 0. Perhaps each dimension of fewer than two elements got it; what does not
+    change keeps its stride.
+    """
+    one(have, step, want)
+    return step if have > 1 else 0
+
+
+@each.variant(zero_without_elements)
+def _(have: int, step: int, want: int) -> int:
+    return one(have, step, want) if have else 0 * one(have, step, want)
+
+
 @expanded.mistake(breaks=WHOLE)
 def sizes(size: Ints, stride: Ints, to: Ints) -> Ints | None:
     """The new size came back. Asked are the strides."""

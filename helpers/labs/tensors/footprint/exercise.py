@@ -39,6 +39,7 @@ ONCE = "A storage counts once, however many of the tensors use it, and whatever 
 META = "A tensor on the meta device has no bytes."
 QUIET = "No operation of torch runs."
 LETS_GO = "No tensor is kept alive when it has returned."
+ANEW = "Each call begins anew."
 SUM = "The bytes of all memories that the tensors keep alive."
 ANY_NUMBER = "any number of strided tensors, on the CPU or on the meta device."
 
@@ -80,7 +81,7 @@ def count(trial: Trial, answer: Answer, cases: Iterable[Case]) -> None:
         )
 
 
-@footprint.property("one tensor with a memory of its own", asks=(SUM, ALL[0]))
+@footprint.property("one tensor with a memory of its own", asks=(SUM, ALL[0], ANEW))
 def of_one(answer: Answer, trial: Trial) -> None:
     cases = [
         Case(words, [t], t.nbytes, "They are its elements.")
@@ -94,7 +95,9 @@ def of_one(answer: Answer, trial: Trial) -> None:
         )
     ]  # all of them live, so that no address comes twice
     first = cases[0]
-    again = Case(f"{first.words}, in a second call", first.tensors, first.want, "Each call begins anew.")
+    again = Case(
+        f"{first.words}, in a second call", first.tensors, first.want, "It keeps what it kept before."
+    )
     count(trial, answer, [*cases, again])
 
 
@@ -253,7 +256,7 @@ def quiet(answer: Answer, trial: Trial) -> None:
     )
 
 
-@footprint.property("no tensor is kept, and no call knows of an earlier one", asks=(LETS_GO, ONCE))
+@footprint.property("no tensor is kept, and no call knows of an earlier one", asks=(LETS_GO, ANEW))
 def lets_go(answer: Answer, trial: Trial) -> None:
     trial.given("a tensor of 50 float32 and a view of it, which nobody keeps after the call")
     t = torch.zeros(50)
@@ -269,7 +272,7 @@ def lets_go(answer: Answer, trial: Trial) -> None:
     )
     del got
     x, y = torch.zeros(9), torch.zeros(4)
-    why = "Each call begins anew."
+    why = "What was counted before counts again."
     count(
         trial,
         answer,

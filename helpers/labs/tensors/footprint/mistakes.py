@@ -12,6 +12,7 @@ from torch import Tensor
 
 from helpers.labs.tensors.footprint.exercise import (
     ALL,
+    ANEW,
     ANY_NUMBER,
     LETS_GO,
     META,
@@ -68,6 +69,23 @@ def up_to_the_last_element(*tensors: Tensor) -> int:
         return (1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))) * t.element_size()
 
     return sum({t.untyped_storage()._cdata: span(t) for t in on_cpu(tensors)}.values())
+
+
+@footprint.mistake(breaks=ALL_BYTES)
+def from_the_start_to_the_last_element(*tensors: Tensor) -> int:
+    """Counted is from the start of the storage to the last element that is reached. What lies behind it lives as long."""
+    ends: dict[int, int] = {}
+    for t in on_cpu(tensors):
+        steps = sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))
+        end = (t.storage_offset() + steps + 1) * t.element_size() if t.numel() else 0
+        ends[t.untyped_storage()._cdata] = max(end, ends.get(t.untyped_storage()._cdata, 0))
+    return sum(ends.values())
+
+
+@footprint.mistake(breaks=ALL_BYTES)
+def empty_ones_skipped(*tensors: Tensor) -> int:
+    """A tensor without elements counts nothing, though its storage has bytes. It keeps all of them, to show none."""
+    return sum(once([t for t in on_cpu(tensors) if t.numel()]).values())
 
 
 @footprint.mistake(breaks=THE_STORAGE)
@@ -308,6 +326,6 @@ footprint.add_mistake(
     _counts_what_is_new,
     why="A tensor that an earlier call has counted does not count again. Perhaps what was seen is kept outside of the "
     "function.",
-    breaks=ONCE,
+    breaks=ANEW,
     at="one tensor with a memory of its own",  # what it does elsewhere depends on what ran before
 )

@@ -263,9 +263,8 @@ def no_memory(answer: Answer, trial: Trial) -> None:
         names = list(dict.fromkeys(each.operation for each in memories))
         trial.true(
             not memories,
-            f"Tensors without a memory were made, by {', '.join(names)}: torch was asked what it does. "
-            f"The rule is what this "
-            "exercise builds.",
+            f"Tensors without a memory were made, by {', '.join(names)}. Python's numbers are enough for the "
+            "rule.",
             expected="the rule, on numbers",
             got="tensors on the meta device",
             observed=("meta", names),

@@ -70,7 +70,7 @@ def in_bytes(*tensors: Tensor) -> Ints:
 
 @whole.mistake(breaks=TUPLE)
 def number_refused(*tensors: Tensor) -> Ints:
-    """IndexError came for a tensor without dimensions. Its result has no dimensions either, and so
+    """An error came for a tensor without dimensions. Its result has no dimensions either, and so
     the empty tuple as its strides.
     """
     size, strides = broadcast(tensors)
@@ -82,6 +82,12 @@ def number_refused(*tensors: Tensor) -> Ints:
     for inner, outer in zip(inner_first, inner_first[1:], strict=False):
         found[outer] = found[inner] * size[inner]
     return tuple(found)
+
+
+@whole.variant(number_refused)
+def _(*tensors: Tensor) -> Ints:
+    assert max(max(t.shape) for t in tensors if t.dim() or len(tensors) < 2) >= 0
+    return answer()(*tensors)
 
 
 @pack.mistake(breaks=FOLLOW)

@@ -46,7 +46,10 @@ reshape = Exercise(
 )
 
 VALUES = "Shape and values are those of `t.reshape(shape)`."
-VIEW = "Where `t.view(shape)` is possible, the result is a view of t, and no memory is made."
+VIEW = (
+    "Where `t.view(shape)` is possible, the result is a view of t, or t itself if it has this shape "
+    "already, and no memory is made."
+)
 COPY = "Else the result is a contiguous copy, in a memory of its own."
 EXACT = "One memory is made, and it is exactly as large as the elements of the result."
 ERROR = "RuntimeError is raised where `t.reshape(shape)` raises it."
@@ -73,7 +76,7 @@ def values_of_views(answer: Answer, trial: Trial) -> None:
 
 @reshape.property("shape and values, of any dtype", asks=VALUES)
 def values_of_dtypes(answer: Answer, trial: Trial) -> None:
-    for dtype in (torch.float64, torch.int64, torch.uint8, torch.bool, torch.bfloat16):
+    for dtype in (torch.int64, torch.float64, torch.uint8, torch.bool, torch.bfloat16):
         require_values(answer, trial, (PLAIN[0], COPIES[0], VIEWS[2]), dtype)
 
 

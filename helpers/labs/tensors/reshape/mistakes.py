@@ -194,6 +194,19 @@ def through_a_list(t: Tensor, shape: Shape) -> Tensor:
     return torch.tensor(t.tolist()).view(shape)
 
 
+@copy.mistake(breaks=VALUES)
+def dtype_forgotten(t: Tensor, shape: Shape) -> Tensor:
+    """A copy of int64 came back as float32. Perhaps it was written into a tensor that was made
+    without `dtype=`: `torch.empty(t.shape)` has the default dtype.
+    """
+    return torch.empty(t.shape).copy_(t).view(shape)
+
+
+@copy.variant(dtype_forgotten)
+def _(t: Tensor, shape: Shape) -> Tensor:
+    return torch.zeros(inferred(t, shape)).view(t.shape).copy_(t).view(shape)
+
+
 # A view, where there is one.
 
 
@@ -334,6 +347,13 @@ def value_error(t: Tensor, shape: Shape) -> Tensor:
         return answer()(t, shape)
     except RuntimeError as error:
         raise ValueError(str(error)) from None
+
+
+@whole.variant(value_error)
+def _(t: Tensor, shape: Shape) -> Tensor:
+    if -1 not in shape and prod(shape) != t.numel():
+        raise ValueError(f"{t.numel()} elements in the shape {shape}")
+    return answer()(t, shape)
 
 
 @whole.mistake(breaks=ERROR)

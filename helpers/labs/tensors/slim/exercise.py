@@ -239,7 +239,7 @@ def nothing_saved(answer: Answer, trial: Trial) -> None:
     )
 
 
-@slim.property("an empty tensor belongs to none", asks=EMPTY)
+@slim.property("an empty tensor belongs to none", asks=(EMPTY, ALONE, EACH, NEW_DICT))
 def empty(answer: Answer, trial: Trial) -> None:
     big, other = numbers(trial, 6, 5), numbers(trial, 6, 5, plus=50)
     long = numbers(trial, 9, dtype=torch.int64)

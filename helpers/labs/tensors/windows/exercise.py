@@ -59,7 +59,7 @@ STEP = "step: (down, right): how many rows, and columns, from a window to the ne
 ANY = "x: shape (..., H, W), of any dtype; perhaps a view: sliced, transposed, expanded."
 
 
-@windows.property("as many windows as fit, each of the size that is asked", asks=(SHAPE, SIZE, FIT))
+@windows.property("as many windows as fit, each of the size that is asked", asks=(SHAPE, SIZE, STEP, FIT))
 def shape(answer: Answer, trial: Trial) -> None:
     cases: tuple[tuple[tuple[int, ...], Pair, Pair], ...] = (
         ((7, 10), (2, 3), (1, 1)),

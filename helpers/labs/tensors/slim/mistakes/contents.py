@@ -105,6 +105,59 @@ def _(state: State) -> State:
     }
 
 
+def partly_recorded(*kinds: str) -> Answer:
+    """Copies of these kinds are made without `detach()`: of an empty tensor, of one whose elements are put "side by side",
+    of the "range" of one, of a "group".
+    """
+
+    def kept(kind: str, t: Tensor) -> Tensor:
+        return t if kind in kinds else t.detach()
+
+    return slimmer(
+        detached=lambda t: t,
+        empty=lambda t: kept("empty", t).clone(),
+        alone=lambda t, first, stop: alone(
+            kept("side by side" if t.numel() < stop - first else "range", t), first, stop
+        ),
+        together=lambda state, group: together({n: kept("group", t) for n, t in state.items()}, group),
+    )
+
+
+@parts.variant(keeps_the_graph)
+def _() -> Answer:
+    return partly_recorded("side by side")
+
+
+@parts.variant(keeps_the_graph)
+def _() -> Answer:
+    return partly_recorded("side by side", "empty")
+
+
+@parts.variant(keeps_the_graph)
+def _() -> Answer:
+    return partly_recorded("side by side", "range")
+
+
+@parts.variant(keeps_the_graph)
+def _() -> Answer:
+    return partly_recorded("side by side", "range", "empty")
+
+
+@parts.variant(keeps_the_graph)
+def _() -> Answer:
+    return partly_recorded("empty")
+
+
+@parts.variant(keeps_the_graph)
+def _() -> Answer:
+    return partly_recorded("group")
+
+
+@parts.variant(keeps_the_graph)
+def _() -> Answer:
+    return partly_recorded("group", "range")
+
+
 @slim.mistake(breaks=STAYS)
 def turns_gradients_off(state: State) -> State:
     """A tensor in `state` is not what it was. Perhaps `requires_grad_(False)`: it turns the tensor itself, the model's parameter, too."""
@@ -190,10 +243,21 @@ def ties_of_twins(state: State) -> State:
 # Empty ones.
 
 
-@parts.mistake(breaks=EMPTY)
+@parts.mistake(breaks=ALONE)
 def empty_ones_as_they_are() -> Answer:
     """A tensor without elements still keeps its old memory, all of it, to show nothing."""
     return slimmer(empty=lambda t: t)
+
+
+@slim.variant(empty_ones_as_they_are)
+def _(state: State) -> State:
+    return {name: new if state[name].numel() else state[name] for name, new in right(state).items()}
+
+
+@slim.variant(empty_ones_as_they_are)
+def _(state: State) -> State:
+    new = right(state)
+    return {name: new[name] if t.numel() or new[name] is t else t.detach() for name, t in state.items()}
 
 
 def with_ranges_of_empty_ones(ranges: Callable[[Tensor], tuple[int, int]]) -> Answer:
@@ -235,14 +299,14 @@ def _() -> Answer:
     return with_ranges_of_empty_ones(bounds)
 
 
-@slim.mistake(breaks=EMPTY)
+@slim.mistake(breaks=NEW_DICT)
 def empty_ones_lost(state: State) -> State:
     """Tensors without elements are missing in the result."""
     new = right(state)
     return {name: t for name, t in new.items() if t.numel() or t is state[name]}
 
 
-@parts.mistake(breaks=EMPTY)
+@parts.mistake(breaks=EACH)
 def empty_ones_of_one_dimension() -> Answer:
     """A tensor without elements lost its shape. No row of five columns is (0, 5), and not (0,)."""
     return slimmer(empty=lambda t: t.new_empty(0))

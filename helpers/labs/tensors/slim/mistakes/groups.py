@@ -249,7 +249,7 @@ def end_of_the_last_one() -> Answer:
     return slimmer(groups=groups)
 
 
-@parts.mistake(breaks=RANGE)
+@parts.mistake(breaks=BELONG)
 def one_short() -> Answer:
     """Two ranges with one cell in common were not joined. With last elements it is `first <= last`; with ends behind them it is `first < last + 1`."""
     short = by_bounds(lambda t: (bounds(t)[0], bounds(t)[1] - 1))
