@@ -121,6 +121,33 @@ class InnerReplacesOuter(Changing):
 
 
 @mini_dispatcher.mistake(breaks=NESTED)
+class OnePlaceForBefore(Steps):
+    """After a block in which a kernel had opened one of its own, a key of the outer block did not count. Perhaps what was before is kept
+    in one place for all blocks, and the inner one writes over it.
+    """
+
+    @contextmanager
+    def excluding(self, *keys: str) -> Iterator[None]:
+        new = {self.known(key) for key in keys}
+        self.local.before = self.excluded()
+        self.local.excluded = self.local.before | new
+        try:
+            yield
+        finally:
+            self.local.excluded = self.local.before
+
+
+@mini_dispatcher.mistake(breaks=NESTED)
+class NoKeysAreAll(Changing):
+    """A block that excludes nothing excluded a key. Perhaps no keys are taken for all keys."""
+
+    @contextmanager
+    def excluding(self, *keys: str) -> Iterator[None]:
+        with super().excluding(*(keys or self.priority)):
+            yield
+
+
+@mini_dispatcher.mistake(breaks=NESTED)
 class LeftByAnError(Steps):
     """After a block that an error ended, a key of it did not count. Perhaps the line behind `yield` did not run: it belongs in a `finally`."""
 
