@@ -431,7 +431,10 @@ def passes(answer: Any, trial: Trial) -> None:
     )
     three = Thing("x", "cpu", "autograd", "batch")
     bench.expect(
-        'call("add", x)', lambda: d.call("add", three), ["cpu of add"], "Each key with PASS is passed over."
+        'call("add", x), with PASS for two keys',
+        lambda: d.call("add", three),
+        ["cpu of add"],
+        "Each key with PASS is passed over.",
     )
     trial.given(
         "x has the keys autograd and batch; `add` has PASS for autograd, and PASS is the fallback for batch"

@@ -75,6 +75,31 @@ class ForAllDispatchers(Steps):
         del self.local
 
 
+@mini_dispatcher.mistake(breaks=TWO)
+class LeftInTheClass(Steps):
+    """A new dispatcher excluded keys of a block of a different one, and that block was over. Perhaps a set in the class is changed in place,
+    as by `|=` or `update`.
+    """
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, keys_of)
+        self.local = _Default()
+
+    @contextmanager
+    def excluding(self, *keys: str) -> Iterator[None]:
+        new = {self.known(key) for key in keys}
+        before = set(self.local.excluded)
+        self.local.excluded |= new
+        try:
+            yield
+        finally:
+            self.local.excluded = before
+
+
+class _Default(threading.local):
+    excluded: set[str] = set()  # noqa: RUF012
+
+
 class Changing(Steps):
     """A right answer whose block is a beginning and an end."""
 

@@ -308,6 +308,13 @@ class NotRegisteredInABlock(Steps):
 
 
 @mini_dispatcher.variant(NotRegisteredInABlock)
+class _(NotRegisteredInABlock):
+    def register_fallback(self, key: str, kernel: Any) -> None:
+        if self.known(key) not in self.excluded():
+            super().register_fallback(key, kernel)
+
+
+@mini_dispatcher.variant(NotRegisteredInABlock)
 class _(Steps):
     def register_fallback(self, key: str, kernel: Any) -> None:
         if self.known(key) not in self.excluded():

@@ -274,11 +274,12 @@ def keys_of_raises(answer: Any, trial: Trial) -> None:
                     raise
                 came = other
             names = [name for name, _ in bench.ran]
-            got = "no error" if came is None else f"a different {type(came).__name__}"
+            name = type(came).__name__
+            got = "no error" if came is None else f"a different {name}" if name == kind else name
             trial.true(
                 came is error,
                 f"`{words}`: `keys_of` raised {kind}, and {got} came out.",
                 expected="the error of keys_of",
                 got=got + (f"; {', '.join(names)} ran" if names else ""),
-                observed=(words, kind, type(came).__name__, names),
+                observed=(words, kind, name, names),
             )

@@ -97,6 +97,17 @@ def excludes(answer: Any, trial: Trial) -> None:
         )
 
 
+@mini_dispatcher.property("a new dispatcher excludes nothing", asks=TWO)
+def new_one(answer: Any, trial: Trial) -> None:
+    one = Bench(answer, trial).dispatcher
+    with one.excluding("autograd"), one.excluding("sparse"):
+        pass
+    bench = Bench(answer, trial)
+    bench.register("all", *PRIORITY)
+    trial.given(f"MiniDispatcher({PRIORITY}, keys_of), made after the blocks of a different one are over")
+    counting(bench, "in a new dispatcher", "pabsc", "No block of its own is open, and others do not matter.")
+
+
 @mini_dispatcher.property("what is registered in a block stays", asks=(EXCLUDING, REGISTER, FALLBACK))
 def registers_in_a_block(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)
@@ -117,17 +128,6 @@ def registers_in_a_block(answer: Any, trial: Trial) -> None:
         ("sub", "fallback"),
     ):
         bench.expect(f'call("{op}", x) after the block', lambda op=op: d.call(op, x()), [want], lesson)
-
-
-@mini_dispatcher.property("a new dispatcher excludes nothing", asks=TWO)
-def new_one(answer: Any, trial: Trial) -> None:
-    one = Bench(answer, trial).dispatcher
-    with one.excluding("autograd"), one.excluding("sparse"):
-        pass
-    bench = Bench(answer, trial)
-    bench.register("all", *PRIORITY)
-    trial.given(f"MiniDispatcher({PRIORITY}, keys_of), made after the blocks of a different one are over")
-    counting(bench, "in a new dispatcher", "pabsc", "No block of its own is open, and others do not matter.")
 
 
 @mini_dispatcher.property("a kernel excludes its own key, and calls anew", asks=(EXCLUDING, NESTED))
