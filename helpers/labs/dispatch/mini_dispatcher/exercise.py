@@ -40,11 +40,15 @@ FALLBACK = (
     "`register_fallback(key, kernel)` sets what runs for a key where an operator has no kernel of its own."
 )
 CALLED_AS = "Kernels are called as `kernel(*args)`, fallbacks as `kernel(op, *args)`."
-PASSED = "In place of either, `PASS` can be registered: such a key is passed over, as if the arguments did not have it."
+PASSED = (
+    "In place of either, `MiniDispatcher.PASS` can be registered: such a key is passed over, as if the arguments did not "
+    "have it."
+)
 CALL = (
     "`call(op, *args)` runs the kernel of the highest key that the arguments have and that is neither passed over nor excluded, "
     "and returns what it returns."
 )
+RAISED = "What kernels and `keys_of` raise comes out."
 OTHERS = "Keys that are not in `priority` do not count."
 REDISPATCH = "`redispatch(op, below, *args)` does the same among the keys below the key `below`."
 NO_KERNEL = "Where the highest such key has no kernel and no fallback, NotImplementedError is raised, and so where no key is left."
@@ -130,21 +134,45 @@ def tables_of_their_own(answer: Any, trial: Trial) -> None:
         )
 
 
+@mini_dispatcher.property("keys_of is asked for all arguments of a call together", asks=KEYS_OF)
+def asked_together(answer: Any, trial: Trial) -> None:
+    by_number = {0: "sparse", 1: "cpu", 2: "batch", 3: "autograd"}
+    bench = Bench(answer, trial, keys=lambda *args: [by_number[len(args)]])
+    bench.register("add", *PRIORITY)
+    for args in ((1,), (1, 2), (1, 2, 3), ()):
+        key = by_number[len(args)]
+        words = f"{len(args)} arguments" if len(args) != 1 else "1 argument"
+        trial.given(
+            f"MiniDispatcher({PRIORITY}, keys_of); for {words} `keys_of` gives {key}; `add` has a kernel for every key"
+        )
+        bench.expect(
+            f'call("add"{"".join(f", {each}" for each in args)})',
+            lambda args=args: bench.dispatcher.call("add", *args),
+            [f"{key} of add"],
+            "The keys are those that `keys_of(*args)` gives, also where there are no arguments.",
+        )
+
+
 @mini_dispatcher.property(
     "kernels get the arguments as they came, and what they return comes back", asks=(CALLED_AS, CALL)
 )
 def hands_over(answer: Any, trial: Trial) -> None:
     everything: tuple[Any, ...] = ("python", None, 3, torch.ones(2, 2), [1, 2], x())
     for args in (everything, (everything[-1],), ()):
-        for result in (None, False, [], "text", torch.zeros(3)):
+        for words, result in (
+            ("None", None),
+            ("False", False),
+            ("an empty list", []),
+            ("a text", "text"),
+            ("a tensor", torch.zeros(3)),
+        ):
             bench = Bench(answer, trial, keys=lambda *args: ["cpu", "autograd"])
             bench.dispatcher.register(
                 "add", "autograd", bench.kernel("autograd of add", lambda *a, r=result: r)
             )
             bench.register("add", "cpu")
-            trial.given(
-                f"call of a kernel with {len(args)} arguments, which returns a {type(result).__name__}"
-            )
+            number = f"{len(args)} arguments" if len(args) != 1 else "1 argument"
+            trial.given(f"call of a kernel with {number}, which returns {words}")
             bench.expect(
                 'call("add", ...)',
                 lambda bench=bench, args=args: bench.dispatcher.call("add", *args),
@@ -186,7 +214,7 @@ def any_order(answer: Any, trial: Trial) -> None:
 
 @mini_dispatcher.property("a priority of forty keys", asks=(LISTS, CALL))
 def many_keys(answer: Any, trial: Trial) -> None:
-    names = trial.random.sample([f"key {number}" for number in range(40)], 40)
+    names = trial.random.sample([f"key {number:02}" for number in range(40)], 40)
     for count in (2, 3, 3, 5, 5, 11, 40):
         bench = Bench(answer, trial, names)
         bench.register("add", *reversed(names))
@@ -207,7 +235,13 @@ def many_keys(answer: Any, trial: Trial) -> None:
 def others_do_not_count(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)
     bench.register("add", *PRIORITY)
-    for keys in (("fpga", "cpu"), ("cpu", "zeta", "batch"), ("autograd", "aaa")):
+    for keys in (
+        ("fpga", "cpu"),
+        ("cpu", "zeta", "batch"),
+        ("autograd", "aaa"),
+        ("autograd_of_mine", "cpu"),
+        ("sparse", "python3", "auto"),
+    ):
         trial.given(f"priority {PRIORITY}, and x with the keys {', '.join(keys)}")
         one = Thing("x", *keys)
         want = min((key for key in keys if key in PRIORITY), key=PRIORITY.index)
@@ -278,6 +312,10 @@ def in_place_of(answer: Any, trial: Trial) -> None:
     bench.expect('call("mul", x)', lambda: bench.dispatcher.call("mul", x()), ["autograd of mul"], lesson)
 
 
+def _call_of(args: tuple[Any, ...]) -> str:
+    return f"kernel({', '.join(map(repr, args))})"
+
+
 @mini_dispatcher.property(
     "a fallback runs where the operator has no kernel of its own, and gets its name",
     asks=(FALLBACK, CALLED_AS),
@@ -314,8 +352,8 @@ def falls_back(answer: Any, trial: Trial) -> None:
         trial.true(
             len(got) == 3 and got[0] == op and got[1] is one and got[2] == 2,
             f'The fallback was not called as kernel(op, *args) by `call("{op}", x, 2)`.',
-            expected=f"kernel('{op}', x, 2)",
-            got=f"kernel({', '.join(map(repr, got))})",
+            expected=_call_of((op, one, 2)),
+            got=_call_of(got),
             observed=("fallback called", list(map(repr, got))),
         )
     trial.given(f"{MADE}; the same, then `mul` gets a kernel for autograd, and the fallback is set anew")
@@ -331,6 +369,27 @@ def falls_back(answer: Any, trial: Trial) -> None:
     )
 
 
+def _class_attribute(bench: Bench) -> None:
+    """Wrong unless the class's own PASS passes a key over, where the object's PASS is a different one."""
+    seen = ""
+    bench.ran.clear()
+    try:
+        bench.dispatcher.call("add", x())
+    except Exception as error:
+        if missing_exercise(error):
+            raise
+        seen = type(error).__name__
+    names = [name for name, _ in bench.ran]
+    if seen or names != ["cpu of add"]:
+        bench.trial.fail(
+            "`MiniDispatcher.PASS` was registered, and the key was not passed over. The dispatcher has a PASS of its own, "
+            "which is a different object.",
+            expected="cpu of add",
+            got=seen or listed(names),
+            observed=("PASS of the class", seen, names),
+        )
+
+
 @mini_dispatcher.property("a key with PASS is passed over", asks=(PASSED, CALL))
 def passes(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)
@@ -338,10 +397,12 @@ def passes(answer: Any, trial: Trial) -> None:
     bench.register("add", "cpu")
     bench.register("mul", "autograd", "cpu")
     bench.register("neg", "autograd", "cpu")
-    d.register("add", "autograd", d.PASS)
-    d.register_fallback("batch", d.PASS)
+    d.register("add", "autograd", bench.passing)
+    d.register_fallback("batch", bench.passing)
     trial.given(f"{MADE}; for autograd `add` has PASS, `mul` a kernel")
     lesson = "With PASS the search goes on at the next key."
+    if d.PASS is not bench.passing:
+        _class_attribute(bench)
     bench.expect('call("add", x)', lambda: d.call("add", x()), ["cpu of add"], lesson)
     bench.expect(
         'call("mul", x)', lambda: d.call("mul", x()), ["autograd of mul"], "Only `add` has PASS there."
@@ -366,6 +427,16 @@ def passes(answer: Any, trial: Trial) -> None:
         "PASS of the operator comes before the fallback.",
     )
     trial.given(
+        "x has the keys autograd, batch and cpu; `add` has PASS for autograd, and PASS is the fallback for batch"
+    )
+    three = Thing("x", "cpu", "autograd", "batch")
+    bench.expect(
+        'call("add", x), with PASS for two keys',
+        lambda: d.call("add", three),
+        ["cpu of add"],
+        "Each key with PASS is passed over.",
+    )
+    trial.given(
         "x has the keys autograd and batch; `add` has PASS for autograd, and PASS is the fallback for batch"
     )
     two = Thing("x", "autograd", "batch")
@@ -373,14 +444,14 @@ def passes(answer: Any, trial: Trial) -> None:
         'call("add", x)', lambda: d.call("add", two), "Both keys are passed over, and no key is left."
     )
     trial.given(f"{MADE}; PASS in place of a kernel, then a kernel in place of PASS")
-    d.register("neg", "autograd", d.PASS)
+    d.register("neg", "autograd", bench.passing)
     bench.expect('call("neg", x)', lambda: d.call("neg", x()), ["cpu of neg"], "PASS was registered last.")
     bench.register("add", "autograd")
     bench.expect(
         'call("add", x)', lambda: d.call("add", x()), ["autograd of add"], "The kernel was registered last."
     )
     trial.given("PASS in place of a fallback, then a fallback in place of PASS")
-    d.register_fallback("autograd", d.PASS)
+    d.register_fallback("autograd", bench.passing)
     d.register_fallback("batch", bench.kernel("fallback of batch"))
     bench.register("sub", "cpu")
     bench.expect('call("sub", x)', lambda: d.call("sub", x()), ["cpu of sub"], "PASS was registered last.")
@@ -393,7 +464,7 @@ def passes(answer: Any, trial: Trial) -> None:
 
 
 @mini_dispatcher.property(
-    "kernels and fallbacks that are false run as all others do", asks=(CALL, REGISTER, FALLBACK)
+    "kernels and fallbacks that are false run as all others do", asks=(CALL, REGISTER, FALLBACK, CALLED_AS)
 )
 def false_ones(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)
@@ -409,11 +480,19 @@ def false_ones(answer: Any, trial: Trial) -> None:
 
     def call(op: str, want: str, where: str = "") -> None:
         bench.expect(f'call("{op}", x){where}', lambda: d.call(op, one), [want], lesson)
+        given = (op, one) if "fallback" in want else (one,) if "kernel" in want else bench.ran[0][1]
+        trial.true(
+            bench.ran[0][1] == given,
+            f'The {want} was not called as {_call_of(given)} by `call("{op}", x)`{where}.',
+            expected=_call_of(given),
+            got=_call_of(bench.ran[0][1]),
+            observed=(want, "called", list(map(repr, bench.ran[0][1]))),
+        )
 
     call("add", "empty kernel")
     d.register_fallback("autograd", bench.kernel("fallback"))
     call("add", "empty kernel", ", with a fallback for autograd")
-    d.register_fallback("autograd", d.PASS)
+    d.register_fallback("autograd", bench.passing)
     call("add", "empty kernel", ", with PASS as the fallback for autograd")
     trial.given(
         f"{MADE}; the fallback for autograd is an object with the length 0; `mul` has a kernel for cpu only"
@@ -422,5 +501,5 @@ def false_ones(answer: Any, trial: Trial) -> None:
     call("mul", "empty fallback")
     call("add", "empty kernel", ", with an empty fallback")
     trial.given(f"{MADE}; `neg` has PASS for autograd, and the fallback is an object with the length 0")
-    d.register("neg", "autograd", d.PASS)
+    d.register("neg", "autograd", bench.passing)
     call("neg", "cpu of neg")

@@ -63,6 +63,18 @@ class Bench:
         self.dispatcher = trial.call(answer, list(priority), keys)
         self.ran: list[tuple[str, tuple[Any, ...]]] = []
 
+    @property
+    def passing(self) -> Any:
+        """PASS as a learner's code gets it: from the class."""
+        kind = type(self.dispatcher)
+        if not hasattr(kind, "PASS"):
+            self.trial.fail(
+                "There is no `MiniDispatcher.PASS`: the class has no such attribute.",
+                expected="a PASS of the class, as it was given",
+                observed=("no PASS",),
+            )
+        return kind.PASS
+
     def kernel(self, name: str, then: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """A kernel that notes that it ran, and gives what `then` gives for its arguments."""
 

@@ -60,8 +60,13 @@ def drawn_table(answer: Any, trial: Trial) -> None:
         below = f', "{step.key}"' if step.what == "redispatch" else ""
         table = _table(steps, place, step.op)
         trial.given(f"drawn at random: priority {names}; x has the keys {', '.join(step.keys)}; {table}")
+        words = f'`{step.what}("{step.op}"{below}, x)`, call {place + 1} of the table,'
         trial.fail(
-            f'`{step.what}("{step.op}"{below}, x)`, call {place + 1} of the table, does not run the kernels that it should.',
+            f"{words} does not run the kernels that it should."
+            if one[1] != other[1]
+            else f"{words} ends as it should not; the kernels that ran are the right ones."
+            if one[1]
+            else f"{words} runs no kernel, and so it should, but does not end as it should.",
             expected=_in_words(one),
             got=_in_words(other),
             observed=("drawn", place, one, other),
@@ -114,7 +119,7 @@ def _run(bench: Bench, steps: list[Step]) -> list[tuple[str, list[str]]]:
 def _register(bench: Bench, step: Step, number: int) -> None:
     d = bench.dispatcher
     if step.then == "PASS":
-        kernel: Any = d.PASS
+        kernel: Any = bench.passing
     else:
 
         def then(*args: Any) -> Any:

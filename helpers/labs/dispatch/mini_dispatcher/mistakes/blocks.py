@@ -75,6 +75,31 @@ class ForAllDispatchers(Steps):
         del self.local
 
 
+@mini_dispatcher.mistake(breaks=TWO)
+class LeftInTheClass(Steps):
+    """A new dispatcher excluded keys of a block of a different one, and that block was over. Perhaps a set in the class is changed in place,
+    as by `|=` or `update`.
+    """
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, keys_of)
+        self.local = _Default()
+
+    @contextmanager
+    def excluding(self, *keys: str) -> Iterator[None]:
+        new = {self.known(key) for key in keys}
+        before = set(self.local.excluded)
+        self.local.excluded |= new
+        try:
+            yield
+        finally:
+            self.local.excluded = before
+
+
+class _Default(threading.local):
+    excluded: set[str] = set()  # noqa: RUF012
+
+
 class Changing(Steps):
     """A right answer whose block is a beginning and an end."""
 
@@ -118,6 +143,33 @@ class InnerReplacesOuter(Changing):
 
     def begin(self, before: frozenset[str], keys: frozenset[str]) -> frozenset[str]:
         return keys
+
+
+@mini_dispatcher.mistake(breaks=NESTED)
+class OnePlaceForBefore(Steps):
+    """After a block in which a kernel had opened one of its own, a key of the outer block did not count. Perhaps what was before is kept
+    in one place for all blocks, and the inner one writes over it.
+    """
+
+    @contextmanager
+    def excluding(self, *keys: str) -> Iterator[None]:
+        new = {self.known(key) for key in keys}
+        self.local.before = self.excluded()
+        self.local.excluded = self.local.before | new
+        try:
+            yield
+        finally:
+            self.local.excluded = self.local.before
+
+
+@mini_dispatcher.mistake(breaks=NESTED)
+class NoKeysAreAll(Changing):
+    """A block that excludes nothing excluded a key. Perhaps no keys are taken for all keys."""
+
+    @contextmanager
+    def excluding(self, *keys: str) -> Iterator[None]:
+        with super().excluding(*(keys or self.priority)):
+            yield
 
 
 @mini_dispatcher.mistake(breaks=NESTED)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from helpers.labs.dispatch.mini_dispatcher.exercise import CALL, REDISPATCH, mini_dispatcher
+from helpers.labs.dispatch.mini_dispatcher.exercise import (
+    CALL,
+    EXCLUDING,
+    NO_KERNEL,
+    RAISED,
+    REDISPATCH,
+    mini_dispatcher,
+)
 from helpers.labs.dispatch.mini_dispatcher.right import Steps
 
 
@@ -122,7 +129,7 @@ class NoneGoesOn(Steps):
         return result
 
 
-@mini_dispatcher.mistake(breaks=CALL)
+@mini_dispatcher.mistake(breaks=RAISED)
 class ErrorsTakenForMissing(Steps):
     """An error of a kernel was taken for a missing kernel. Perhaps the kernel is called within the `try` that looks for it."""
 
@@ -133,7 +140,7 @@ class ErrorsTakenForMissing(Steps):
             raise NotImplementedError(f"{op} has no kernel for {key}") from None
 
 
-@mini_dispatcher.mistake(breaks=CALL)
+@mini_dispatcher.mistake(breaks=RAISED)
 class FallbackAfterAnError(Steps):
     """A kernel raised KeyError, and the fallback ran after it. Perhaps the kernel is called within the `try` that looks for it."""
 
@@ -151,7 +158,7 @@ class FallbackAfterAnError(Steps):
         return fallback(op, *args)
 
 
-@mini_dispatcher.mistake(breaks=CALL)
+@mini_dispatcher.mistake(breaks=RAISED)
 class ErrorsRenamed(Steps):
     """The NotImplementedError of a kernel came out as a different one. Perhaps each one is caught, to give it a message: a kernel
     may raise it as well.
@@ -182,3 +189,80 @@ class BelowHasToBeThere(Steps):
         if self.known(below) not in self.active(args):
             raise self.no_kernel(op, below)
         return super().redispatch(op, below, *args)
+
+
+@mini_dispatcher.variant(BelowHasToBeThere)
+class _(Steps):
+    def redispatch(self, op: str, below: str, *args: Any) -> Any:
+        has = set(self.keys_of(*args))
+        have = [key for key in self.priority if key in has]
+        return self.among(op, have[have.index(self.known(below)) + 1 :], args)
+
+
+@mini_dispatcher.mistake(breaks=REDISPATCH)
+class BelowIsExcluded(Steps):
+    """`redispatch` below an excluded key raised an error, though a key below it is left. Perhaps `below` is looked up among the keys that are
+    not excluded: it is a place in `priority`.
+    """
+
+    def redispatch(self, op: str, below: str, *args: Any) -> Any:
+        self.known(below)
+        left = [key for key in self.priority if key not in self.excluded()]
+        return self.among(op, left[left.index(below) + 1 :], args)
+
+
+@mini_dispatcher.variant(BelowIsExcluded)
+class _(Steps):
+    def redispatch(self, op: str, below: str, *args: Any) -> Any:
+        if self.known(below) in self.excluded():
+            raise self.no_kernel(op, below)
+        return super().redispatch(op, below, *args)
+
+
+@mini_dispatcher.mistake(breaks=NO_KERNEL)
+class ErrorBelowTheLowest(Steps):
+    """`redispatch` below the lowest key raised an error that is no NotImplementedError. Perhaps the next place of `priority` was looked
+    up, and there is none. No key is left there.
+    """
+
+    def below(self, key: str) -> list[str]:
+        following = self.priority[self.priority.index(self.known(key)) + 1]
+        return self.priority[self.priority.index(following) :]
+
+
+@mini_dispatcher.mistake(breaks=EXCLUDING)
+class MissingBeforeExcluded(Steps):
+    """An excluded key has no kernel, and NotImplementedError was raised. Perhaps a missing kernel is looked for before what is excluded: such a
+    key needs none.
+    """
+
+    def among(self, op: str, keys: list[str], args: tuple[Any, ...]) -> Any:
+        has, excluded = set(self.keys_of(*args)), self.excluded()
+        for key in keys:
+            if key not in has or self.passed_over(op, key):
+                continue
+            if (op, key) not in self.kernels and key not in self.fallbacks:
+                raise self.no_kernel(op, key)
+            if key not in excluded:
+                return self.run(op, key, args)
+        raise self.none_left(op)
+
+
+@mini_dispatcher.mistake(breaks=RAISED)
+class NotImplementedGoesOn(Steps):
+    """A kernel raised NotImplementedError, and the kernel of a lower key ran after it. Perhaps the error is taken for that of a missing
+    kernel: it is the kernel's own, and comes out.
+    """
+
+    def among(self, op: str, keys: list[str], args: tuple[Any, ...]) -> Any:
+        active = self.active(args)
+        for place, key in enumerate(keys):
+            if key not in active or self.passed_over(op, key):
+                continue
+            if (op, key) not in self.kernels and key not in self.fallbacks:
+                raise self.no_kernel(op, key)
+            try:
+                return self.run(op, key, args)
+            except NotImplementedError:
+                return self.among(op, keys[place + 1 :], args)
+        raise self.none_left(op)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from helpers.labs.dispatch.mini_dispatcher.exercise import (
     CALL,
+    CALLED_AS,
     KEYS_OF,
+    LISTS,
     MESSAGE,
     NO_KERNEL,
     OTHERS,
+    RAISED,
     mini_dispatcher,
 )
 from helpers.labs.dispatch.mini_dispatcher.right import Steps
@@ -207,3 +211,109 @@ class KeysAskedOnce(Steps):
             return found[types]
 
         super().__init__(priority, kept)
+
+
+@mini_dispatcher.mistake(breaks=CALLED_AS)
+class ArgumentsInATable(Steps):
+    """A call with a list among its arguments raised "unhashable type". Perhaps what `keys_of` gave is kept in a dict by the arguments, or by
+    `lru_cache`: arguments may be anything.
+    """
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, lru_cache(lambda *args: frozenset(keys_of(*args))))
+
+
+@mini_dispatcher.mistake(breaks=KEYS_OF)
+class EachArgumentAlone(Steps):
+    """The keys were not those that `keys_of` gives for all arguments of the call. Perhaps it is asked for each argument alone: call it
+    once, as `keys_of(*args)`, also without arguments.
+    """
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, lambda *args: [key for each in args for key in keys_of(each)])
+
+
+@mini_dispatcher.mistake(breaks=CALL)
+class OneArgumentCounts(Steps):
+    """Of three arguments, a key of one alone counted, and a higher key of a different one did not. `keys_of(*args)` gives the keys of all of them."""
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, lambda *args: keys_of(*args[:1]))
+
+
+@mini_dispatcher.variant(OneArgumentCounts)
+class _(Steps):
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, lambda *args: keys_of(*args[-1:]))
+
+
+@mini_dispatcher.mistake(breaks=OTHERS)
+class PartOfAName(Steps):
+    """The arguments have a key whose name holds that of a key in `priority`, and this one counted. Perhaps `in` looked into a text: make a set of
+    the keys.
+    """
+
+    def active(self, args: tuple[Any, ...]) -> set[str]:
+        names = " ".join(self.keys_of(*args))
+        return {key for key in self.priority if key in names} - self.excluded()
+
+
+@mini_dispatcher.mistake(breaks=LISTS)
+class ListTurnedAround(Steps):
+    """The caller's list was changed. Perhaps `reverse` or `sort` works on `priority` itself: make a list of your own first."""
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, keys_of)
+        priority.reverse()
+
+
+@mini_dispatcher.mistake(breaks=NO_KERNEL)
+class UnknownOperator(Steps):
+    """KeyError was raised for an operator for which nothing is registered, and NotImplementedError for one that lacks a kernel. Perhaps
+    there is a row for each operator, which was asked for with square brackets.
+    """
+
+    def among(self, op: str, keys: list[str], args: tuple[Any, ...]) -> Any:
+        if not any(known == op for known, _ in self.kernels):
+            raise KeyError(op)
+        return super().among(op, keys, args)
+
+
+@mini_dispatcher.mistake(breaks=NO_KERNEL)
+class OtherErrorForIt(Steps):
+    """The highest key had no kernel, and an error came that is no NotImplementedError."""
+
+    def no_kernel(self, op: str, key: str) -> Exception:
+        return RuntimeError(f"{op} has no kernel for {key}")
+
+    def none_left(self, op: str) -> Exception:
+        return RuntimeError(f"{op}: no key is left")
+
+
+@mini_dispatcher.variant(OtherErrorForIt)
+class _(Steps):
+    def no_kernel(self, op: str, key: str) -> Exception:
+        return TypeError("'NoneType' object is not callable")
+
+
+@mini_dispatcher.variant(OtherErrorForIt)
+class _(Steps):
+    def no_kernel(self, op: str, key: str) -> Exception:
+        return ValueError(f"{op} has no kernel for {key}")
+
+
+@mini_dispatcher.variant(OtherErrorForIt)
+class _(Steps):
+    def no_kernel(self, op: str, key: str) -> Exception:
+        return LookupError(f"{op} has no kernel for {key}")
+
+
+@mini_dispatcher.mistake(breaks=RAISED)
+class KeysOfFailsSilently(Steps):
+    """`keys_of` raised an error, and a different one came out, or none. Perhaps it is called within a `try`, and its error is taken for "no key"."""
+
+    def active(self, args: tuple[Any, ...]) -> set[str]:
+        try:
+            return super().active(args)
+        except Exception:
+            return set()

@@ -9,6 +9,7 @@ from typing import Any
 from helpers.labs.dispatch.mini_dispatcher.exercise import (
     CALL,
     CALLED_AS,
+    EXCLUDING,
     FALLBACK,
     PASSED,
     REGISTER,
@@ -222,3 +223,99 @@ class FalseFallbackIsMissing(Steps):
         if (op, key) not in self.kernels and not self.fallbacks.get(key):
             raise self.no_kernel(op, key)
         return super().run(op, key, args)
+
+
+@mini_dispatcher.mistake(breaks=PASSED)
+class PassOfItsOwn(Steps):
+    """`MiniDispatcher.PASS` was registered, and the dispatcher did not know it. Perhaps `__init__` sets `self.PASS`, which is then a
+    different object: callers take the one of the class.
+    """
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, keys_of)
+        self.PASS = object()
+
+
+@mini_dispatcher.mistake(breaks=PASSED)
+class OnePassOnly(Steps):
+    """Two keys in a row have PASS, and the search did not go past the second. Perhaps PASS is looked for once, with an `if`: as many keys
+    as have PASS are passed over.
+    """
+
+    def among(self, op: str, keys: list[str], args: tuple[Any, ...]) -> Any:
+        active = self.active(args)
+        left = [key for key in keys if key in active]
+        if left and self.passed_over(op, left[0]):
+            left = left[1:]
+        if not left:
+            raise self.none_left(op)
+        if self.passed_over(op, left[0]):
+            raise self.no_kernel(op, left[0])
+        return self.run(op, left[0], args)
+
+
+@mini_dispatcher.mistake(breaks=PASSED)
+class FallbackPassedForGood(Steps):
+    """A fallback was registered where PASS had been the fallback, and the key was passed over all the same. Perhaps PASS is kept in a
+    set, and not taken out of it again.
+    """
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, keys_of)
+        self.passing: set[str] = set()
+
+    def register_fallback(self, key: str, kernel: Any) -> None:
+        super().register_fallback(key, kernel)
+        if kernel is self.PASS:
+            self.passing.add(key)
+
+    def passed_over(self, op: str, key: str) -> bool:
+        return (op, key) not in self.kernels and key in self.passing or super().passed_over(op, key)
+
+
+@mini_dispatcher.mistake(breaks=FALLBACK)
+class FallbackForOperatorsWithoutKernels(Steps):
+    """An operator that has a kernel for a different key did not get the fallback. It serves all operators that have no kernel for this key."""
+
+    def run(self, op: str, key: str, args: tuple[Any, ...]) -> Any:
+        if (op, key) not in self.kernels and any(known == op for known, _ in self.kernels):
+            raise self.no_kernel(op, key)
+        return super().run(op, key, args)
+
+
+@mini_dispatcher.mistake(breaks=CALLED_AS)
+class FalseFallbackWithoutItsName(Steps):
+    """A fallback that is false was not called as `kernel(op, *args)`, and others were. Perhaps an `and` or an `or` between kernels asks
+    whether there is one: `is not None` does not look into it.
+    """
+
+    def run(self, op: str, key: str, args: tuple[Any, ...]) -> Any:
+        fallback = self.fallbacks.get(key)
+        if (op, key) not in self.kernels and fallback is not None and not fallback:
+            return fallback(*args)
+        return super().run(op, key, args)
+
+
+@mini_dispatcher.mistake(breaks=EXCLUDING)
+class NotRegisteredInABlock(Steps):
+    """What was registered in a block for an excluded key did not run after the block. A block keeps keys out of calls, and not out of
+    the table.
+    """
+
+    def register(self, op: str, key: str, kernel: Any) -> None:
+        if self.known(key) not in self.excluded():
+            super().register(op, key, kernel)
+
+
+@mini_dispatcher.variant(NotRegisteredInABlock)
+class _(NotRegisteredInABlock):
+    def register_fallback(self, key: str, kernel: Any) -> None:
+        if self.known(key) not in self.excluded():
+            super().register_fallback(key, kernel)
+
+
+@mini_dispatcher.variant(NotRegisteredInABlock)
+class _(Steps):
+    def register_fallback(self, key: str, kernel: Any) -> None:
+        if self.known(key) not in self.excluded():
+            super().register_fallback(key, kernel)

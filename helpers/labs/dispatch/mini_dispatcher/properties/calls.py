@@ -11,6 +11,7 @@ from helpers.labs.dispatch.mini_dispatcher.exercise import (
     MADE,
     NO_KERNEL,
     PASSED,
+    RAISED,
     REDISPATCH,
     Ended,
     Stopped,
@@ -82,7 +83,7 @@ def the_same_below(answer: Any, trial: Trial) -> None:
         lambda: d.redispatch("mul", "autograd", every),
         "The highest key below is batch, and it has no kernel.",
     )
-    d.register_fallback("batch", d.PASS)
+    d.register_fallback("batch", bench.passing)
     d.register_fallback("sparse", bench.kernel("fallback"))
     trial.given("the same, with PASS as the fallback for batch, and a fallback for sparse")
     bench.expect(
@@ -91,7 +92,7 @@ def the_same_below(answer: Any, trial: Trial) -> None:
         ["fallback"],
         lesson,
     )
-    d.register("mul", "sparse", d.PASS)
+    d.register("mul", "sparse", bench.passing)
     bench.expect(
         'redispatch("mul", "autograd", x)',
         lambda: d.redispatch("mul", "autograd", every),
@@ -102,7 +103,7 @@ def the_same_below(answer: Any, trial: Trial) -> None:
 
 @mini_dispatcher.property(
     "the keys are those of the arguments that redispatch gets",
-    asks=(REDISPATCH, KEYS_OF, "among the keys below the key"),
+    asks=(REDISPATCH, KEYS_OF),
 )
 def keys_anew(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)
@@ -171,7 +172,7 @@ def calls_anew(answer: Any, trial: Trial) -> None:
     )
 
 
-@mini_dispatcher.property("what a kernel raises comes out, and changes nothing", asks=CALL)
+@mini_dispatcher.property("what a kernel raises comes out, and changes nothing", asks=RAISED)
 def kernels_raise(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)
     d = bench.dispatcher
@@ -238,3 +239,47 @@ def kernels_raise(answer: Any, trial: Trial) -> None:
         ["autograd of add"],
         "Nothing is left of the calls before.",
     )
+
+
+@mini_dispatcher.property("what keys_of raises comes out", asks=RAISED)
+def keys_of_raises(answer: Any, trial: Trial) -> None:
+    for error in (
+        ValueError("raised by keys_of"),
+        AttributeError("a"),
+        TypeError("t"),
+        NotImplementedError("raised by keys_of"),
+        Ended(),
+    ):
+
+        def keys(*args: Any, error: BaseException = error) -> list[str]:
+            if "bad" in args:
+                raise error
+            return ["cpu"]
+
+        bench = Bench(answer, trial, keys=keys)
+        d = bench.dispatcher
+        bench.register("add", *PRIORITY)
+        for words, run in (
+            ('call("add", "bad")', lambda d=d: d.call("add", "bad")),
+            ('redispatch("add", "python", "bad")', lambda d=d: d.redispatch("add", "python", "bad")),
+        ):
+            kind = type(error).__name__
+            trial.given(f"keys_of raises {kind} for the argument")
+            bench.ran.clear()
+            came: BaseException | None = None
+            try:
+                run()
+            except Exception as other:
+                if missing_exercise(other):
+                    raise
+                came = other
+            names = [name for name, _ in bench.ran]
+            name = type(came).__name__
+            got = "no error" if came is None else f"a different {name}" if name == kind else name
+            trial.true(
+                came is error,
+                f"`{words}`: `keys_of` raised {kind}, and {got} came out.",
+                expected="the error of keys_of",
+                got=got + (f"; {', '.join(names)} ran" if names else ""),
+                observed=(words, kind, name, names),
+            )

@@ -8,9 +8,12 @@ from typing import Any
 from helpers.check.trial import Trial
 from helpers.labs.dispatch.mini_dispatcher.exercise import (
     EXCLUDING,
+    FALLBACK,
     MADE,
     NESTED,
     REDISPATCH,
+    REGISTER,
+    TWO,
     Ended,
     Stopped,
     mini_dispatcher,
@@ -20,12 +23,12 @@ from helpers.labs.dispatch.mini_dispatcher.inputs import PRIORITY, Bench, Thing,
 
 
 @mini_dispatcher.property(
-    "excluded keys do not count, in calls of the block and of its kernels", asks=EXCLUDING
+    "excluded keys do not count, in calls of the block and of its kernels", asks=(EXCLUDING, REDISPATCH)
 )
 def excludes(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)
     d = bench.dispatcher
-    bench.register("add", "python", "cpu", "sparse")
+    bench.register("add", "python", "batch", "cpu", "sparse")
     bench.register("add", "autograd", then=lambda *args: d.redispatch("add", "autograd", *args))
     bench.register("mul", "autograd", "sparse")
     bench.register("mul", "cpu", then=lambda *args: d.call("add", *args))
@@ -70,6 +73,61 @@ def excludes(answer: Any, trial: Trial) -> None:
             lambda: d.call("add", x()),
             "No key is left.",
         )
+    bench.register("sub", "cpu")
+    trial.given(f"{MADE}; `sub` has a kernel for cpu only")
+    with d.excluding("autograd"):
+        without = "autograd is excluded here, and needs no kernel."
+        bench.expect(
+            'call("sub", x) in a block excluding autograd',
+            lambda: d.call("sub", x()),
+            ["cpu of sub"],
+            without,
+        )
+        bench.expect(
+            'redispatch("sub", "python", x) in a block excluding autograd',
+            lambda: d.redispatch("sub", "python", x()),
+            ["cpu of sub"],
+            without,
+        )
+        bench.expect(
+            'redispatch("sub", "autograd", x) in a block excluding autograd',
+            lambda: d.redispatch("sub", "autograd", x()),
+            ["cpu of sub"],
+            "The key `below` is a place in `priority`, excluded or not.",
+        )
+
+
+@mini_dispatcher.property("a new dispatcher excludes nothing", asks=TWO)
+def new_one(answer: Any, trial: Trial) -> None:
+    one = Bench(answer, trial).dispatcher
+    with one.excluding("autograd"), one.excluding("sparse"):
+        pass
+    bench = Bench(answer, trial)
+    bench.register("all", *PRIORITY)
+    trial.given(f"MiniDispatcher({PRIORITY}, keys_of), made after the blocks of a different one are over")
+    counting(bench, "in a new dispatcher", "pabsc", "No block of its own is open, and others do not matter.")
+
+
+@mini_dispatcher.property("what is registered in a block stays", asks=(EXCLUDING, REGISTER, FALLBACK))
+def registers_in_a_block(answer: Any, trial: Trial) -> None:
+    bench = Bench(answer, trial)
+    d = bench.dispatcher
+    bench.register("mul", "autograd", "cpu")
+    trial.given(f"{MADE}; kernels and a fallback for autograd are registered in a block excluding autograd")
+    lesson = "Excluded keys are kept out of calls. A kernel can be registered for them all the same."
+    with d.excluding("autograd"):
+        bench.register("add", "autograd", "cpu")
+        d.register("mul", "autograd", bench.kernel("second kernel of mul"))
+        d.register_fallback("autograd", bench.kernel("fallback"))
+        bench.expect(
+            'call("add", x) in the block', lambda: d.call("add", x()), ["cpu of add"], "autograd is excluded."
+        )
+    for op, want in (
+        ("add", "autograd of add"),
+        ("mul", "second kernel of mul"),
+        ("sub", "fallback"),
+    ):
+        bench.expect(f'call("{op}", x) after the block', lambda op=op: d.call(op, x()), [want], lesson)
 
 
 @mini_dispatcher.property("a kernel excludes its own key, and calls anew", asks=(EXCLUDING, NESTED))
@@ -91,8 +149,10 @@ def excludes_itself(answer: Any, trial: Trial) -> None:
     )
     trial.given(f"{MADE}; the kernel of `add` for autograd calls `add` in a block excluding autograd")
     lesson = "The block is over when its kernel has returned, and its keys count again."
-    for _ in range(2):
-        bench.expect('call("add", x)', lambda: d.call("add", x()), ["autograd of add", "cpu of add"], lesson)
+    for again in ("", ", a second time"):
+        bench.expect(
+            f'call("add", x){again}', lambda: d.call("add", x()), ["autograd of add", "cpu of add"], lesson
+        )
     bench.expect(
         'call("mul", x), whose kernel for autograd calls "add" and hands on',
         lambda: d.call("mul", x()),
@@ -120,15 +180,21 @@ def excludes_others(answer: Any, trial: Trial) -> None:
         "x has all keys but python; the kernel of `add` for autograd hands on in a block excluding batch"
     )
     one = Thing("x", *PRIORITY[1:])
-    for _ in range(2):
+    for again in ("", ", a second time"):
         bench.expect(
-            'call("add", x)', lambda: d.call("add", one), ["autograd of add", "sparse of add"], lesson
+            f'call("add", x){again}', lambda: d.call("add", one), ["autograd of add", "sparse of add"], lesson
         )
     trial.given("the same, and the call stands in a block excluding sparse")
     with d.excluding("sparse"):
         bench.expect(
             'call("add", x) in a block', lambda: d.call("add", one), ["autograd of add", "cpu of add"], lesson
         )
+    bench.expect(
+        'call("add", x) after the block',
+        lambda: d.call("add", one),
+        ["autograd of add", "sparse of add"],
+        "The block excluding sparse is over, and sparse counts again.",
+    )
     trial.given("the same, and `mul` hands on twice: in a block excluding batch, then behind it")
 
     def twice(*args: Any) -> Any:
@@ -201,11 +267,7 @@ def ended_by_an_error(answer: Any, trial: Trial) -> None:
         ValueError("raised in the block"),
         Stopped(),
     ):
-        kind = (
-            "an error"
-            if isinstance(raised, Exception)
-            else "the stop button, say: an error that is no Exception,"
-        )
+        kind = "an error" if isinstance(raised, Exception) else "an error that is no Exception"
         came: BaseException | None = None
         try:
             with d.excluding("autograd"), d.excluding("batch"):
@@ -219,7 +281,7 @@ def ended_by_an_error(answer: Any, trial: Trial) -> None:
             got="no error" if came is None else type(came).__name__,
             observed=("swallowed", type(raised).__name__, type(came).__name__),
         )
-        counting(bench, f"after two blocks that {kind} ended", "pabsc", lesson)
+        counting(bench, f"after two blocks, each ended by {kind}", "pabsc", lesson)
     with ExitStack() as stack:
         stack.enter_context(d.excluding("autograd"))
         for _ in range(2):

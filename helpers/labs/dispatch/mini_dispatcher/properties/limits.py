@@ -9,11 +9,8 @@ from helpers.check.trial import Trial
 from helpers.labs.dispatch.mini_dispatcher.exercise import (
     CALL,
     EXCLUDING,
-    FALLBACK,
     MESSAGE,
-    NESTED,
     NOTHING,
-    PASSED,
     REDISPATCH,
     THREADS,
     TWO,
@@ -41,9 +38,9 @@ def unknown_keys(answer: Any, trial: Trial) -> None:
 
     for words, run in (
         ('register("add", "fpga", kernel)', lambda: d.register("add", "fpga", bench.kernel("fpga of add"))),
-        ('register("add", "fpga", PASS)', lambda: d.register("add", "fpga", d.PASS)),
+        ('register("add", "fpga", PASS)', lambda: d.register("add", "fpga", bench.passing)),
         ('register_fallback("fpga", kernel)', lambda: d.register_fallback("fpga", bench.kernel("fallback"))),
-        ('register_fallback("fpga", PASS)', lambda: d.register_fallback("fpga", d.PASS)),
+        ('register_fallback("fpga", PASS)', lambda: d.register_fallback("fpga", bench.passing)),
         ('redispatch("add", "fpga", x)', lambda: d.redispatch("add", "fpga", x())),
         ('with excluding("fpga"): ...', lambda: block("fpga")),
         ('with excluding("cpu", "fpga"): ...', lambda: block("cpu", "fpga")),
@@ -103,7 +100,7 @@ def changes_nothing(answer: Any, trial: Trial) -> None:
     for refuse in (
         lambda: d.register("all", "fpga", bench.kernel("fpga of all")),
         lambda: d.register_fallback("fpga", bench.kernel("fallback of fpga")),
-        lambda: d.register("all", "fpga", d.PASS),
+        lambda: d.register("all", "fpga", bench.passing),
         lambda: d.redispatch("all", "fpga", x()),
     ):
         try:
@@ -235,8 +232,8 @@ def two_dispatchers(answer: Any, trial: Trial) -> None:
     e.register_fallback("fpga", other.kernel("fallback of e"))
     other.expect('e.call("all", x)', lambda: e.call("all", x()), ["cpu of e"], lesson)
     counting(one, "of d, after kernels were registered in e", "pabsc", lesson)
-    e.register_fallback("autograd", e.PASS)
-    e.register("sub", "cpu", e.PASS)
+    e.register_fallback("autograd", other.passing)
+    e.register("sub", "cpu", other.passing)
     one.register("sub", "cpu")
     d.register_fallback("autograd", one.kernel("fallback of d"))
     one.expect('d.call("sub", x)', lambda: d.call("sub", x()), ["fallback of d"], lesson)
@@ -272,9 +269,9 @@ def message(answer: Any, trial: Trial) -> None:
     d = bench.dispatcher
     bench.register("add", "cpu")
     bench.register("conv2d", "cpu")
-    d.register("conv2d", "sparse", d.PASS)
-    d.register("conv2d", "batch", d.PASS)
-    d.register("neg", "autograd", d.PASS)
+    d.register("conv2d", "sparse", bench.passing)
+    d.register("conv2d", "batch", bench.passing)
+    d.register("neg", "autograd", bench.passing)
 
     def without_batch() -> Any:
         with d.excluding("batch"):
@@ -327,9 +324,7 @@ def message(answer: Any, trial: Trial) -> None:
         )
 
 
-@mini_dispatcher.property(
-    "tables, kernels and blocks drawn at random", asks=(CALL, REDISPATCH, PASSED, FALLBACK, EXCLUDING, NESTED)
-)
+@mini_dispatcher.property("tables, kernels and blocks drawn at random", asks=(CALL, REDISPATCH))
 def at_random(answer: Any, trial: Trial) -> None:
     for _ in range(25):
         drawn_table(answer, trial)
