@@ -155,11 +155,6 @@ def views(answer: Any, trial: Trial) -> None:
         require(answer, trial, case)
 
 
-@bytes_moved.property("views and copies under inference_mode", asks=(NOT_MADE, LEFT_OUT, WRITES))
-def under_inference(answer: Any, trial: Trial) -> None:
-    require(answer, trial, inputs.INFERENCE)
-
-
 @bytes_moved.property("tensors in lists, by keyword, and in two places", asks=(READS, EACH))
 def everywhere(answer: Any, trial: Trial) -> None:
     for case in (inputs.LISTS, inputs.BY_KEYWORD, inputs.TWICE):
@@ -178,6 +173,11 @@ def in_place(answer: Any, trial: Trial) -> None:
         inputs.TWICE_CHANGED,
     ):
         require(answer, trial, case)
+
+
+@bytes_moved.property("views and copies under inference_mode", asks=(NOT_MADE, LEFT_OUT, WRITES))
+def under_inference(answer: Any, trial: Trial) -> None:
+    require(answer, trial, inputs.INFERENCE)
 
 
 @bytes_moved.property("any number of results, and none", asks=(WRITES, BYTES, LISTED))
