@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from helpers.check.garbage import collector
+from helpers.check.operations import operations
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dispatch.bytes_moved import inputs
@@ -40,12 +41,12 @@ WRITES = "It writes each tensor that it changes in place (by its schema) and eac
 EACH = "Each has `numel() * element_size()` bytes, and counts in each place where it stands."
 NOT_MADE = "What lies in the memory of an argument is not made."
 LEFT_OUT = (
-    "So views move nothing, `_unsafe_view` too, and neither do operations that only make memory (those whose name begins with "
-    "`empty` or `new_empty`): both are left out."
+    "Left out are operations that change nothing and give only tensors that lie there (views, also `_unsafe_view` and "
+    "`unsafe_split`), and those that only make memory (their names begin with `empty` or `new_empty`)."
 )
-LISTED = "All others are listed, also with 0 bytes."
+LISTED = "All others are listed, those of other libraries than aten, too, also with 0 bytes."
 META = "On the meta device the result is that of real tensors, where the same operations run, and no memory is made."
-ONCE = "`fn` runs once."
+ONCE = "`fn` runs once, and modes around the call see its operations, too."
 ERRORS = "What it raises passes through."
 KEPT = "No tensor is kept: a backward copies a gradient that somebody else holds."
 
@@ -100,6 +101,52 @@ def once(answer: Any, trial: Trial) -> None:
     )
     trial.equal(x, want, "The first tensor after it", rtol=0, atol=0, observed="not edited")
     trial.equal(w.grad, want, "The gradient of the second", observed="no gradient")
+    require(answer, trial, inputs.LOSS)
+
+
+@bytes_moved.property(
+    "what is set around the call is so in fn, and modes around it go on", asks=(ONCE, BYTES)
+)
+def around(answer: Any, trial: Trial) -> None:
+    x = torch.randn(4, 3, generator=trial.generator).requires_grad_()
+    seen: list[tuple[bool, bool]] = []
+
+    def fn(x: Tensor) -> None:
+        seen.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled()))
+        x.exp()
+
+    for words, block, want in (
+        ("as usual", torch.enable_grad, (True, False)),
+        ("under no_grad", torch.no_grad, (False, False)),
+        ("under inference_mode", torch.inference_mode, (False, True)),
+    ):
+        seen.clear()
+        trial.given(f"bytes_moved is called {words}")
+        with block():
+            trial.call(lambda: answer(fn, x))
+        trial.true(
+            seen[-1:] == [want],
+            "In fn it is not set as around the call whether gradients are recorded, or inference_mode.",
+            expected=_set(*want),
+            got=_set(*seen[-1]) if seen else "fn did not run",
+            observed=("set", words, seen[-1:]),
+        )
+    trial.given("a mode around the call of bytes_moved; x.exp() in fn")
+    plain = x.detach()
+    with operations() as ran:
+        trial.call(lambda: answer(fn, plain))
+    others = [each.name for each in ran]
+    trial.true(
+        others == ["exp"],
+        f"The mode around the call saw {len(others)} operations, and one runs in fn.",
+        expected="exp",
+        got=", ".join(others) or "nothing",
+        observed=("mode around", others),
+    )
+
+
+def _set(gradients: bool, inference: bool) -> str:
+    return f"gradients {'on' if gradients else 'off'}, inference_mode {'on' if inference else 'off'}"
 
 
 @bytes_moved.property("views are left out", asks=(NOT_MADE, LEFT_OUT))
@@ -116,13 +163,26 @@ def everywhere(answer: Any, trial: Trial) -> None:
 
 @bytes_moved.property("what is changed in place is read and written", asks=(WRITES, READS, NOT_MADE))
 def in_place(answer: Any, trial: Trial) -> None:
-    for case in (inputs.IN_PLACE, inputs.OUT, inputs.OF_LISTS, inputs.RUNNING, inputs.PARAMETERS):
+    for case in (
+        inputs.IN_PLACE,
+        inputs.OUT,
+        inputs.OF_LISTS,
+        inputs.RUNNING,
+        inputs.PARAMETERS,
+        inputs.OUT_LISTS,
+        inputs.TWICE_CHANGED,
+    ):
         require(answer, trial, case)
+
+
+@bytes_moved.property("views and copies under inference_mode", asks=(NOT_MADE, LEFT_OUT, WRITES))
+def under_inference(answer: Any, trial: Trial) -> None:
+    require(answer, trial, inputs.INFERENCE)
 
 
 @bytes_moved.property("any number of results, and none", asks=(WRITES, BYTES, LISTED))
 def results(answer: Any, trial: Trial) -> None:
-    for case in (inputs.SEVERAL, inputs.MAKERS, inputs.NO_TENSORS, inputs.NOTHING):
+    for case in (inputs.SEVERAL, inputs.MAKERS, inputs.NO_TENSORS, inputs.NOTHING, inputs.OTHER_LIBRARIES):
         require(answer, trial, case)
 
 
@@ -148,19 +208,20 @@ def nothing_kept(answer: Any, trial: Trial) -> None:
 
     def fn(x: Tensor) -> None:
         makes_and_lets_go(x)
+        alive.append(("at once", sum(not each.expired() for each in made)))
         x.cos()
-        alive.append(("in fn", sum(not each.expired() for each in made)))
+        alive.append(("one operation later", sum(not each.expired() for each in made)))
 
     trial.given("an fn that makes three tensors and lets go of them; the garbage collector does not run")
     with collector(by_itself=False):
         trial.call(lambda: answer(fn, x))
-    held = sum(count for _, count in alive)
+    kept = [(when, count) for when, count in alive if count]
     trial.true(
-        not held,
-        f"In fn, {held} of 3 tensors that nobody else has are still alive: something of bytes_moved holds them. It changes what is "
-        "counted, since a backward copies a gradient that somebody else holds.",
+        not kept,
+        f"In fn, {kept[0][1] if kept else 0} of 3 tensors that nobody else has are still alive {kept[0][0] if kept else ''}: something "
+        "of bytes_moved holds them. It changes what is counted, since a backward copies a gradient that somebody else holds.",
         expected="no tensor alive",
-        got=f"{held} alive",
+        got="; ".join(f"{when}: {count} alive" for when, count in alive),
         observed=("alive", alive),
     )
 
@@ -183,18 +244,30 @@ def errors(answer: Any, trial: Trial) -> None:
         trial.given(f"an fn that raises {words} behind x.exp()")
         came: BaseException | None = None
         got: Any = None
+        modes = torch._C._len_torch_dispatch_stack()
         try:
             got = answer(fn, x)
-        except (KeyError, _Stop) as raised:
+        except NotImplementedError:
+            raise
+        except (Exception, _Stop) as raised:
             came = raised
         trial.true(
             came is error,
-            "fn raised an error, and it did not come out of bytes_moved.",
+            "fn raised an error, and a different one came out of bytes_moved."
+            if came is not None
+            else "fn raised an error, and it did not come out of bytes_moved.",
             expected=words,
-            got="a different error" if came is not None else f"returned {got!r}",
-            observed=(words, type(came).__name__, type(got).__name__),
+            got=f"a different error: {type(came).__name__}" if came is not None else f"returned {got!r}",
+            observed=(words, "nothing" if came is None else "a different error", type(got).__name__),
         )
-        error.__traceback__ = None
+        trial.true(
+            torch._C._len_torch_dispatch_stack() == modes,
+            "fn raised an error, and behind the call of bytes_moved its mode is still on.",
+            expected="the modes that were on before the call",
+            got=f"{torch._C._len_torch_dispatch_stack() - modes} more",
+            observed="the mode stays on",
+        )
+        error.__traceback__ = came = None
     trial.given("x @ x of size (4, 3), behind x.exp()")
     trial.raises(
         RuntimeError,

@@ -263,6 +263,42 @@ def by_keyword(tensor: Tensors) -> Made:
     return fn, (tensor(4), tensor(3), tensor.places(4, 4))
 
 
+def out_lists(tensor: Tensors) -> Made:
+    return lambda x, *parts: torch.split_copy(x, 2, out=list(parts)), (
+        tensor(4, 3),
+        tensor(2, 3),
+        tensor(2, 3),
+    )
+
+
+def twice_changed(tensor: Tensors) -> Made:
+    return lambda x, y: (torch._foreach_add_([x, y, x], 1.0), torch._foreach_neg_([y, y])), (
+        tensor(4, 3),
+        tensor(3),
+    )
+
+
+def inference(tensor: Tensors) -> Made:
+    @torch.inference_mode()
+    def fn(x: Tensor, y: Tensor) -> Any:
+        views = x.float(), x.reshape(-1), F.dropout(x, 0.5, training=False), torch.broadcast_tensors(x, y)
+        return views, x.double(), x.t().reshape(-1), x.t().contiguous()
+
+    return fn, (tensor(4, 3), tensor(3))
+
+
+def loss(tensor: Tensors) -> Made:
+    return lambda x, w: (x * w).sum(), (tensor(4, 3), tensor(4, 3).requires_grad_())
+
+
+def other_libraries(tensor: Tensors) -> Made:
+    def fn(x: Tensor) -> Any:
+        with torch.profiler.record_function("part"):
+            return torch.ops.prims.sin.default(x).cos()
+
+    return fn, (tensor(3, 2),)
+
+
 def makers(tensor: Tensors) -> Made:
     device = tensor.device
 
@@ -360,7 +396,7 @@ DTYPES = Case(
 )
 OVERLOADS = Case(
     "sum() and sum(dim), pow and > with a number and a tensor",
-    "Overloads are operations of their own, and a tensor of one number counts as all others do.",
+    "Overloads are operations of their own; a tensor of one number counts as all others do, and a bool has 1 byte.",
     overloads,
 )
 TWICE = Case(
@@ -381,6 +417,27 @@ OUT = Case(
 )
 OF_LISTS = Case(
     "_foreach_add_ and _foreach_mul_", "The schema says that all of a list are written.", of_lists
+)
+OUT_LISTS = Case(
+    "split_copy with a list by `out=`",
+    "The tensors of a list that is given by keyword are read and written.",
+    out_lists,
+)
+TWICE_CHANGED = Case(
+    "_foreach_add_ and _foreach_neg_ of lists in which a tensor stands twice",
+    "A tensor that stands in two places counts in both, also as written.",
+    twice_changed,
+)
+INFERENCE = Case(
+    "under inference_mode: float(), dropout in evaluation, broadcast_tensors; double(), reshape, contiguous()",
+    "Under inference_mode these come whole. Memory tells what is made, and neither the name nor `is_view` does.",
+    inference,
+)
+LOSS = Case("an fn that returns a loss", "Only what runs in fn counts.", loss)
+OTHER_LIBRARIES = Case(
+    "a function of prims in a block of record_function",
+    "What comes to a mode is listed, also what is not aten, and what has no tensor at all.",
+    other_libraries,
 )
 PARAMETERS = Case(
     "a Parameter that is edited in place under no_grad, alone and in a list",

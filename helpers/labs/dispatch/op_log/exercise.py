@@ -79,6 +79,14 @@ def names(answer: Any, trial: Trial) -> None:
         observed=("result", type(result).__name__),
     )
     right(trial, log, ["aten.exp.default"], "one operation", "One operation ran.")
+    itself = [inputs.word(each) for each in getattr(made, "ops", [])]
+    trial.true(
+        itself == ["aten.exp.default"],
+        "What stands behind `as` lists x.exp(), and the OpLog itself does not: `__enter__` gives something else.",
+        expected="aten.exp.default",
+        got=", ".join(itself) or "nothing",
+        observed=("itself", itself),
+    )
     ended(trial, log, "one operation")
     for words, make in (
         ("a product of matrices, exp twice, a sum, a list of tensors in `cat`", inputs.plain),
@@ -206,8 +214,45 @@ def below_autocast(answer: Any, trial: Trial) -> None:
             inputs.inference,
             "Under inference_mode `linear` comes to the mode whole: what takes it apart stands behind the mode.",
         ),
+        (
+            "double() and a reshape that copies, under inference_mode",
+            inputs.copies,
+            "torch says that `to` and `reshape` give views, whatever they do: `func.is_view` is True of them.",
+        ),
     ):
         require(answer, trial, words, make, lesson)
+
+
+@op_log.property("what a subclass of Tensor is given", asks=ASKED)
+def subclass(answer: Any, trial: Trial) -> None:
+    require(
+        answer,
+        trial,
+        "x + 1 and x.t(), where x is a tensor of a subclass that takes each operation apart",
+        inputs.of_a_subclass,
+        "A mode is asked before the subclass, and then the subclass does its work behind the mode.",
+    )
+
+
+@op_log.property("what is set around the block stays set", asks=SAME)
+def around(answer: Any, trial: Trial) -> None:
+    for words, block, want in (
+        ("as usual", torch.enable_grad, "gradients on"),
+        ("under no_grad", torch.no_grad, "gradients off"),
+    ):
+        trial.given(f"a block {words}")
+        with block():
+            with answer():
+                seen = [inputs.gradients()]
+            seen.append(inputs.gradients())
+        for where, found in zip(("In the block", "Behind the block"), seen, strict=True):
+            trial.true(
+                found == want,
+                f"{where} it is not set as around it whether gradients are recorded.",
+                expected=want,
+                got=found,
+                observed=("set", words, where, found),
+            )
 
 
 @op_log.property("an operation that raises is listed", asks=RAISES)

@@ -70,7 +70,7 @@ def require(answer: Any, trial: Trial, words: str, make: Make, lesson: str) -> N
         "does each operation get all its arguments, and is its result returned?",
         expected="what runs without the log",
         got=f"{came.kind}: {came.text}" if isinstance(came, Raised) else "",
-        observed=(words, word(repr(came))),
+        observed=(words, word(repr(came)) if isinstance(came, Raised) else ""),
     )
     right(trial, log, want, words, lesson)
     ended(trial, log, words)
@@ -118,7 +118,7 @@ def right(
     got = log.ops
     trial.true(
         isinstance(got, list),
-        f"{which} is a {type(got).__name__}, and a list is asked for.",
+        f"The type of {which} is {type(got).__name__}, and a list is asked for.",
         expected=want,
         got=word(got),
         observed=("type", type(got).__name__),
@@ -126,7 +126,7 @@ def right(
     others = [each for each in got if not isinstance(each, str)]
     trial.true(
         not others,
-        f"An entry of {which} is no str: it is a {type(others[0]).__name__ if others else ''}.",
+        f"An entry of {which} is no str: its type is {type(others[0]).__name__ if others else ''}.",
         expected="the name of each operation",
         got=", ".join(map(word, got)),
         observed=("entries", sorted({type(each).__name__ for each in others})),
@@ -152,7 +152,8 @@ def _difference(got: list[str], want: list[str], which: str) -> str:
     place = next((n for n, (a, b) in enumerate(zip(got, want, strict=False)) if a != b), None)
     if place is None:
         kind = "ends too early" if len(got) < len(want) else "goes on"
-        return f"{which} has {len(got)} entries, and {len(want)} operations ran: it {kind}."
+        entries = f"{len(got)} {'entry' if len(got) == 1 else 'entries'}"
+        return f"{which} has {entries}, and {len(want)} operation{'s' * (len(want) != 1)} ran: it {kind}."
     return f"Entry {place + 1} of {which} is {word(got[place])!r}, and {want[place]!r} ran there."
 
 
@@ -267,6 +268,48 @@ def inference(generator: torch.Generator) -> Run:
             return F.linear(x, w).relu().t()
 
     return run
+
+
+def copies(generator: torch.Generator) -> Run:
+    x = drawn(generator, 4, 3)
+
+    def run() -> Any:
+        with torch.inference_mode():
+            return x.double(), x.t().reshape(-1), x.cos()
+
+    return run
+
+
+class Doubled(Tensor):
+    """A tensor without memory of its own, which holds a different one."""
+
+    held: Tensor
+
+    @staticmethod
+    def __new__(cls, held: Tensor) -> Doubled:
+        made = Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype)
+        made.held = held
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        bare = [each.held if isinstance(each, Doubled) else each for each in args]
+        return Doubled(func(*bare, **(kwargs or {})).clone())
+
+
+def of_a_subclass(generator: torch.Generator) -> Run:
+    x = Doubled(drawn(generator, 4, 3))
+
+    def run() -> None:
+        x + 1  # noqa: B018
+        x.t()
+        x.held.exp()
+
+    return run
+
+
+def gradients() -> str:
+    return f"gradients {'on' if torch.is_grad_enabled() else 'off'}"
 
 
 def a_product_raises(generator: torch.Generator) -> Run:

@@ -27,7 +27,7 @@ def same(answer: Any, trial: Trial, words: str, make: Make, lesson: str) -> None
             f"In the block: {_in_words(got)}. Without the log: {_in_words(want)}. {lesson}",
             expected=_in_words(want),
             got=_in_words(got),
-            observed=(words, _in_words(got)),
+            observed=(words, _how_different(got, want)),
         )
         return
     pairs = list(zip(got, want, strict=True))
@@ -50,6 +50,14 @@ def same(answer: Any, trial: Trial, words: str, make: Make, lesson: str) -> None
 
 def plain_words(value: Any) -> Any:
     return value.detach() if isinstance(value, Tensor) else repr(value)
+
+
+def _how_different(got: Any, want: Any) -> str:
+    """Of two errors without their texts, which an answer may have written itself."""
+    if not isinstance(got, Raised) or not isinstance(want, Raised):
+        return _in_words(got)
+    text = "the same" if got.text == want.text else "more" if want.text in got.text else "different"
+    return f"{got.kind}, {text} text"
 
 
 def _in_words(found: Any) -> str:

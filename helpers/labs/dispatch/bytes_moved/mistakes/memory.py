@@ -19,9 +19,11 @@ bank = bytes_moved.bank(by_steps)
 READS = "A call reads each tensor that it is given"
 MAKES = "and each that it makes."
 IN_PLACE = "It writes each tensor that it changes in place (by its schema)"
-EMPTY = "operations that only make memory (those whose name begins with `empty` or `new_empty`)"
-VIEWS = "So views move nothing"
+EMPTY = "and those that only make memory (their names begin with `empty` or `new_empty`)."
+VIEWS = "Left out are operations that change nothing and give only tensors that lie there"
 OVERWRITTEN = "also one that it only overwrites."
+OVERWRITTEN_AND_WRITTEN = f"{OVERWRITTEN} It writes each tensor that it changes in place"
+EACH = "and counts in each place where it stands."
 
 
 # What is changed.
@@ -60,8 +62,8 @@ class ChangedAndMade(Steps):
 
 @bank.mistake(breaks=IN_PLACE)
 class ByItsUnderscore(Steps):
-    """With `out=` nothing counts as written, or the call is missing. Perhaps the underscore at the end of a name was taken for what
-    says that something is changed: the schema says it of `out`, too.
+    """With `out=` the call is missing. Perhaps the underscore at the end of a name was taken for what says that something is changed:
+    the schema says it of `out`, too.
     """
 
     def changed(self, func: Any, args: Any, kwargs: Any) -> list[Tensor]:
@@ -91,8 +93,12 @@ class TheFirstIsChanged(Steps):
         return tensors([by_name.get(each.name) for each in arguments if each.is_write][:1])
 
 
-@bank.variant(ByItsUnderscore)
-class _(ByItsUnderscore):
+@bank.mistake(breaks=OVERWRITTEN_AND_WRITTEN)
+class OutCountsOnce(ByItsUnderscore):
+    """What is given by `out=` counts once. It is both read and written. Perhaps what is only overwritten was not read; or the underscore
+    at the end of a name was taken for what says that something is written.
+    """
+
     def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
         self.edits = func._schema.is_mutable
         return super().seen(func, args, kwargs)
@@ -101,10 +107,39 @@ class _(ByItsUnderscore):
         return not self.edits and super().is_view(changed, made, result)
 
 
-@bank.variant(ByItsUnderscore)
-class _(_):
+@bank.variant(OutCountsOnce)
+class _(OutCountsOnce):
     def changed(self, func: Any, args: Any, kwargs: Any) -> list[Tensor]:
         return [each for each in args[:1] if isinstance(each, Tensor) and func._schema.name.endswith("_")]
+
+
+@bank.variant(OutCountsOnce)
+class _(Steps):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        out = {each.name for each in func._schema.arguments if each.is_out}
+        self.over = {id(each) for each in tensors([kwargs.get(name) for name in out])}
+        return super().seen(func, args, kwargs)
+
+    def read(self, given: list[Tensor]) -> list[Tensor]:
+        return [each for each in given if id(each) not in self.over]
+
+
+@bank.mistake(breaks=IN_PLACE)
+class TheFirstArgument(Steps):
+    """Of a batch norm that changes running mean and variance more counts than is changed. Perhaps the first argument was taken for
+    what an operation changes: the schema says which it is.
+    """
+
+    def changed(self, func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+        return tensors(args[0]) if func._schema.is_mutable else []
+
+
+@bank.mistake(breaks=EACH)
+class WrittenOnce(Steps):
+    """A tensor that stands twice in a list that is changed counts as written once. It counts in each place where it stands."""
+
+    def changed(self, func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+        return list({id(each): each for each in super().changed(func, args, kwargs)}.values())
 
 
 @bank.mistake(breaks=IN_PLACE)
@@ -208,6 +243,70 @@ class LeftOutByIsView(Steps):
         return self.left_out
 
 
+@bank.mistake(breaks=VIEWS)
+class UnsafeSplitListed(Steps):
+    """`unsafe_split` is listed, and `_unsafe_view` is not. What it gives lies in the memory of its argument, and nothing is changed. Perhaps
+    `_unsafe_view` alone was named beside `is_view`, which is False of both.
+    """
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.left_out = func.is_view or func.overloadpacket.__name__ == "_unsafe_view"
+        return super().seen(func, args, kwargs)
+
+    def is_view(self, changed: list[Tensor], made: list[Tensor], result: Any) -> bool:
+        return self.left_out and not made
+
+
+@bank.variant(UnsafeSplitListed)
+class _(UnsafeSplitListed):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.edits = func._schema.is_mutable
+        return super().seen(func, args, kwargs)
+
+    def made(self, func: Any, given: list[Tensor], result: Any) -> list[Tensor]:
+        return [] if self.edits or self.left_out else tensors(result)
+
+
+@bank.variant(UnsafeSplitListed)
+class _(UnsafeSplitListed):
+    def made(self, func: Any, given: list[Tensor], result: Any) -> list[Tensor]:
+        return [] if self.left_out else tensors(result)
+
+
+@bank.mistake(breaks=MAKES)
+class CopiesLeftOut(Steps):
+    """Under inference_mode what is copied by `to`, `reshape` and `contiguous` is missing. Perhaps `is_view` was believed: it is True of
+    these, also where they make a tensor.
+    """
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.left_out = func.is_view
+        return super().seen(func, args, kwargs)
+
+    def is_view(self, changed: list[Tensor], made: list[Tensor], result: Any) -> bool:
+        return self.left_out or super().is_view(changed, made, result)
+
+
+@bank.variant(CopiesLeftOut)
+class _(CopiesLeftOut):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.by_name = func.is_view or "unsafe_" in func.overloadpacket.__name__
+        return super().seen(func, args, kwargs)
+
+    def is_view(self, changed: list[Tensor], made: list[Tensor], result: Any) -> bool:
+        return self.by_name
+
+
+@bank.mistake(breaks=NOT_MADE)
+class SharedWithTheSecond(Steps):
+    """`broadcast_tensors`, under inference_mode, counts as if it made something. What it gives lies in the memory of its arguments,
+    and not of the first alone.
+    """
+
+    def made(self, func: Any, given: list[Tensor], result: Any) -> list[Tensor]:
+        return super().made(func, given if func._schema.is_mutable else given[:1], result)
+
+
 @bank.mistake(breaks=NOT_MADE)
 class ByTheFirstNumber(Steps):
     """A view that begins elsewhere than its argument, as x[1:], counts as made. Perhaps `data_ptr()` of the tensors was compared: that
@@ -219,7 +318,7 @@ class ByTheFirstNumber(Steps):
         return [each for each in tensors(result) if each.data_ptr() not in there]
 
 
-@bank.mistake(breaks=META)
+@bank.mistake(breaks=MAKES)
 class ByAddress(Steps):
     """What is made from other tensors counts as not made where there are no addresses: on the meta device, and where a tensor has
     no numbers. Perhaps `data_ptr()` of the memory was compared, which is 0 there.
@@ -313,6 +412,26 @@ class NothingMovedLeftOut(Steps):
     def add(self, func: Any, size: int) -> None:
         if size:
             super().add(func, size)
+
+
+@bank.mistake(breaks=LISTED)
+class AtenOnly(Steps):
+    """Operations of other libraries than aten are missing. All are listed."""
+
+    def add(self, func: Any, size: int) -> None:
+        if func.namespace == "aten":
+            super().add(func, size)
+
+
+@bank.mistake(breaks=LISTED)
+class WithoutTensorsLeftOut(Steps):
+    """Operations that have no tensor, among arguments and results, are missing. They are listed with 0 bytes."""
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        result = super().seen(func, args, kwargs)
+        if not tensors((args, kwargs, result)):
+            del self.moved[self.key(func)]
+        return result
 
 
 @bank.mistake(breaks=META)

@@ -108,6 +108,14 @@ class OrderOfTheLastCall(Steps):
         self.moved[self.key(func)] = self.moved.pop(self.key(func), 0) + size
 
 
+@bank.mistake(breaks=ORDER)
+class NothingMovedLast(Steps):
+    """Operations that move 0 bytes stand behind the others. The order is that of the first calls."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        return dict(sorted(super().count(fn, args).items(), key=lambda item: not item[1]))
+
+
 # What a call moves.
 
 
@@ -146,6 +154,26 @@ class FourBytesEach(Steps):
 
     def size(self, tensor: Tensor) -> int:
         return tensor.numel() * 4
+
+
+@bank.mistake(breaks=READS)
+class FloatsOnly(Steps):
+    """What x > y makes does not count: a tensor of bool. Perhaps only tensors of floating point numbers are counted, and each is a tensor."""
+
+    def size(self, tensor: Tensor) -> int:
+        return super().size(tensor) if tensor.is_floating_point() else 0
+
+
+@bank.variant(FloatsOnly)
+class _(Steps):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        result = func(*args, **kwargs)
+        given = self.given(args, kwargs)
+        changed, made = self.changed(func, args, kwargs), self.made(func, given, result)
+        if not self.is_view(changed, made, result) and not self.only_memory(func):
+            floats = [each for each in made if each.is_floating_point()]
+            self.add(func, sum(map(self.size, [*given, *changed, *floats])))
+        return result
 
 
 @bank.mistake(breaks=SIZE)
@@ -189,6 +217,21 @@ class NotByKeyword(Steps):
 
     def read(self, given: list[Tensor]) -> list[Tensor]:
         return [each for each in given if id(each) not in self.named]
+
+
+@bank.mistake(breaks=ALSO)
+class NotInListsByKeyword(Steps):
+    """The tensors of a list that an operation is given by keyword are not read: `out=[a, b]` of `split_copy`. Lists are looked into
+    there, too.
+    """
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        found = [value for value in kwargs.values() if not isinstance(value, Tensor)]
+        self.hidden = {id(each) for each in tensors(found)}
+        return super().seen(func, args, kwargs)
+
+    def read(self, given: list[Tensor]) -> list[Tensor]:
+        return [each for each in given if id(each) not in self.hidden]
 
 
 @bank.mistake(breaks=PLACES)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import _disable_current_modes
 
 from helpers.labs.dispatch.bytes_moved.exercise import (
     BYTES,
@@ -86,6 +87,54 @@ class CopiesOfArguments(Steps):
         return super().count(
             fn, tuple(each.detach().clone().requires_grad_(each.requires_grad) for each in args)
         )
+
+
+@bank.mistake(breaks=BYTES)
+class RunsABackward(Steps):
+    """Operations count that do not run in fn, where fn returns a loss. Perhaps a backward is run from it: if there is to be one, fn runs it."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        with Mode(self):
+            result = fn(*args)
+            if isinstance(result, Tensor) and result.requires_grad and result.numel() == 1:
+                result.backward()
+        return self.moved
+
+
+@bank.mistake(breaks=BYTES)
+class GradientsOn(Steps):
+    """Under no_grad around the call, gradients are recorded in fn. Perhaps they are switched on for it: fn is called as it would be without bytes_moved."""
+
+    @torch.enable_grad()
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        return super().count(fn, args)
+
+
+@bank.mistake(breaks=ONCE)
+class HidesFromOthers(Steps):
+    """A mode around the call of bytes_moved does not see what runs in fn. Perhaps the modes that are there are switched off for it."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        with _disable_current_modes():
+            return super().count(fn, args)
+
+
+@bank.variant(HidesFromOthers)
+class _(Steps):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        with _disable_current_modes():
+            return super().seen(func, args, kwargs)
+
+
+@bank.mistake(breaks=ERRORS)
+class ErrorsWrapped(Steps):
+    """When fn raises, a different error comes out. Perhaps it is caught, and put into a new one: it is to pass through as it is."""
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        try:
+            return super().count(fn, args)
+        except Exception as error:
+            raise RuntimeError(f"fn raised {error!r}") from error
 
 
 @bank.mistake(breaks=ERRORS)
@@ -207,3 +256,19 @@ class _(KeepsArguments):
     def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
         self.kept.append(super().seen(func, args, kwargs))
         return self.kept[-1]
+
+
+@bank.mistake(breaks=KEPT)
+class KeepsTheLast(Steps):
+    """What the last operation was given, or has made, stays alive until the next one. Perhaps one of both is put under a name that stays."""
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.last = super().seen(func, args, kwargs)
+        return self.last
+
+
+@bank.variant(KeepsTheLast)
+class _(Steps):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.last = args
+        return super().seen(func, args, kwargs)

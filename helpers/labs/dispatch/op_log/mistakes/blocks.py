@@ -68,13 +68,56 @@ class CopiesComeBack(Steps):
 
 @op_log.mistake(breaks=SAME)
 class ErrorsRenamed(Steps):
-    """The error of an operation comes out as a different one. It goes on as it is if nobody catches it."""
+    """The error of an operation comes out as a different one, or with a different text. It goes on as it is if nobody catches it."""
 
     def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
         try:
             return super().seen(func, args, kwargs)
         except Exception as error:
             raise RuntimeError(f"{func} failed: {error}") from error
+
+
+@op_log.variant(ErrorsRenamed)
+class _(Steps):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            return super().seen(func, args, kwargs)
+        except Exception as error:
+            raise RuntimeError(f"{func} failed") from error
+
+
+@op_log.variant(ErrorsRenamed)
+class _(Steps):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            return super().seen(func, args, kwargs)
+        except Exception as error:
+            raise ValueError(f"{func}: {error}") from error
+
+
+@op_log.mistake(breaks=SAME)
+class UnderInference(Steps):
+    """In the block `item` is listed in place of `_local_scalar_dense`. Perhaps operations run under inference_mode: what they make
+    is then a different kind of tensor, and what is called on it comes whole.
+    """
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        with torch.inference_mode():
+            return super().seen(func, args, kwargs)
+
+
+@op_log.mistake(breaks=SAME)
+class GradientsOn(Steps):
+    """In a block under no_grad gradients are recorded. Perhaps `__enter__` switches them on: what is set around the block stays set."""
+
+    def __enter__(self) -> Any:
+        self.before = torch.is_grad_enabled()
+        torch.set_grad_enabled(True)
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        torch.set_grad_enabled(self.before)
+        super().__exit__(*error)
 
 
 # Where a block ends.
@@ -240,6 +283,23 @@ class _Newest(Mode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.open[-1].note(func, args)
         return func(*args, **(kwargs or {}))
+
+
+@op_log.mistake(breaks=NESTED)
+class ListensTooEarly(Steps):
+    """The inner log lists what ran before its block. Perhaps its mode is entered in `__init__`: a block begins at `__enter__`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on = True
+        super().__enter__()
+
+    def __enter__(self) -> Any:
+        return self if self.on else super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self.on = False
 
 
 @op_log.mistake(breaks=NESTED)

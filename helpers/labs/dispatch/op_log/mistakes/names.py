@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
@@ -126,6 +127,34 @@ class FunctionsInstead(Steps):
         self.ops.append(func)
 
 
+@op_log.mistake(breaks=ASKED)
+class WithoutTensorsMissing(Steps):
+    """What is given no tensor is missing, such as the marks of `record_function`. All that a mode is asked for is listed."""
+
+    def note(self, func: Any, args: Any) -> None:
+        if any(isinstance(each, Tensor) for each in tree_leaves(args)):
+            super().note(func, args)
+
+
+@op_log.mistake(breaks=ASKED)
+class NotOfSubclasses(Steps):
+    """What is given a tensor of a subclass is missing. A mode is asked for it, too, and before the subclass is."""
+
+    def note(self, func: Any, args: Any) -> None:
+        if all(type(each) in (Tensor, Parameter) for each in tree_leaves(args) if isinstance(each, Tensor)):
+            super().note(func, args)
+
+
+@op_log.mistake(breaks=ORDER)
+class OnceInARow(Steps):
+    """An operation that runs twice, one call after the other, is listed once. Each stands there as often as it runs."""
+
+    def note(self, func: Any, args: Any) -> None:
+        super().note(func, args)
+        if self.ops[-2:-1] == self.ops[-1:]:
+            self.ops.pop()
+
+
 @op_log.mistake(breaks=ORDER)
 class EachOnce(Steps):
     """An operation that runs again is not listed again. Each stands there as often as it runs."""
@@ -163,6 +192,21 @@ class NothingBehindAs(Steps):
 
     def __enter__(self) -> Any:
         super().__enter__()
+
+
+@op_log.mistake(breaks=LISTS)
+class SomethingElseBehindAs(Steps):
+    """What stands behind `as` lists what runs, and the OpLog itself does not. Perhaps `__enter__` gives the mode, with a list of its own:
+    it is to give `self`.
+    """
+
+    def __enter__(self) -> Any:
+        log = Steps()
+        self.inner = log
+        return log.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.inner.__exit__(*error)
 
 
 @op_log.mistake(breaks=ORDER)
@@ -223,6 +267,34 @@ class SharedMemory(Looking):
 
 
 @op_log.mistake(breaks=VIEW)
+class UnsafeViews(Steps):
+    """`_unsafe_view` is marked as a view. It gives the memory of its argument, and torch does not call it a view: `func.is_view` is False."""
+
+    def is_view(self, func: Any) -> bool:
+        return func.is_view or func.overloadpacket.__name__ == "_unsafe_view"
+
+
+@op_log.mistake(breaks=VIEW)
+class CopiesUnmarked(Looking):
+    """Under inference_mode `to` and `reshape` are not marked where they copy. Perhaps the memory of the result was compared: `func.is_view` is
+    True of both, whatever they do.
+    """
+
+    def looks_like_a_view(self, func: Any, args: Any, result: Any) -> bool:
+        return func.is_view and bool(_memories(args) & _memories(result))
+
+
+@op_log.variant(CopiesUnmarked)
+class _(Steps):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        place = len(self.ops)
+        result = super().seen(func, args, kwargs)
+        if func.is_view and tree_leaves(result) and not _memories(args) & _memories(result):
+            self.ops[place] = self.name(func)
+        return result
+
+
+@op_log.mistake(breaks=VIEW)
 class NoListsOfViews(Looking):
     """Operations that give a list of views, as `split` and `unbind`, are not marked. `func.is_view` is True of them, too."""
 
@@ -277,6 +349,21 @@ class ForwardOnly(Steps):
     def note(self, func: Any, args: Any) -> None:
         if torch._C._current_autograd_node() is None:
             super().note(func, args)
+
+
+@op_log.mistake(breaks=ASKED)
+class TakesApart(Steps):
+    """Under inference_mode the parts of `linear` are listed, and `linear` is not. Perhaps the log takes it apart by itself: listed is what the mode is
+    asked for.
+    """
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+            with self:
+                result = func.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        return super().seen(func, args, kwargs)
 
 
 @op_log.mistake(breaks=ASKED)
