@@ -330,7 +330,10 @@ def _(answer: Any, trial: Trial) -> None:
     for epoch, base in enumerate(bases):
         for id in range(3):
             names.append(f"worker {id} of epoch {epoch}")
-            streams.append(np.sort(alone(answer, trial, base, id, epoch, STRETCH)))
+            streams.append(np.array(alone(answer, trial, base, id, epoch, STRETCH)))
+    firsts = [float(stream[0]) for stream in streams[:3]]
+    for stream in streams:
+        stream.sort()
     for at, stream in enumerate(streams):
         for before, other in enumerate(streams[:at]):
             common = int((other[np.searchsorted(other, stream).clip(max=STRETCH - 1)] == stream).sum())
@@ -342,7 +345,6 @@ def _(answer: Any, trial: Trial) -> None:
                 observed=("overlap", before // 3 == at // 3),
             )
     trial.given(f"one epoch with three workers, {FAR:,} draws of each")
-    firsts = [stream[0] for stream in firsts_of(answer, trial, bases[0])]
     for at in range(3):
         begun = in_a_fork(lambda at=at: _come_to(answer, trial, bases[0], at, firsts))
         trial.true(
@@ -354,11 +356,6 @@ def _(answer: Any, trial: Trial) -> None:
         )
 
 
-def firsts_of(answer: Callable[[int], None], trial: Trial, base: int) -> list[tuple[float, ...]]:
-    """The first draws of three workers of one epoch."""
-    return [alone(answer, trial, base, id, 0) for id in range(3)]
-
-
 def _come_to(
     answer: Callable[[int], None], trial: Trial, base: int, id: int, firsts: list[float]
 ) -> list[int]:
@@ -366,8 +363,12 @@ def _come_to(
     dataset = Noisy(10, 5)
     with elsewhere(pid=id), worker(base, id, MANY, dataset):
         answer(id)
-    numbers = dataset.rng.random(FAR)
-    return [other for other, first in enumerate(firsts) if other != id and (numbers == first).any()]
+    numbers = np.empty(1 << 16)  # so many at a time stay in the processor's cache
+    met: set[int] = set()
+    for _ in range(FAR // len(numbers)):
+        dataset.rng.random(out=numbers)
+        met.update(other for other, first in enumerate(firsts) if other != id and (numbers == first).any())
+    return sorted(met)
 
 
 def _kind(epoch: int, id: int, other_epoch: int, other_id: int) -> str:
