@@ -55,12 +55,12 @@ KEPT = (
 )
 LOOKS = "Size, strides, offset, dtype and device are those of `inner`."
 NUMBERS = (
-    "Multiplied by a Python int or float, divided by one that is not 0, and negated, it gives a ScaledTensor with the same "
+    "Multiplied by a Python int or float, divided by one that is not 0, and negated, it gives a new ScaledTensor with the same "
     "`inner`, the same object or an alias of it, and a new `scale`."
 )
 NO_MEMORY = "No memory is made."
 VIEWS = (
-    "An operation whose results are views (`func.is_view`) gives ScaledTensors, of these views of `inner`, with the same "
+    "An operation whose results are views (`func.is_view`) gives new ScaledTensors, of these views of `inner`, with the same "
     "`scale`."
 )
 PRODUCTS = (
