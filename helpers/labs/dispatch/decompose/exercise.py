@@ -149,7 +149,9 @@ def keeps_the_graph(answer: Any, trial: Trial) -> None:
         observed=("grad_fn", names[0]),
     )
     trial.equal(got, want, "The result", rtol=1e-4, atol=1e-5)
-    trial.given("the same; the call stands under no_grad")
+    trial.given(
+        "F.linear(x, w, b) of a w and a b that require grad, called under no_grad; table: addmm.default"
+    )
     with torch.no_grad():
         got = trial.call(made(answer, trial, lambda x: F.linear(x, w, b), table.table), x)
     trial.true(

@@ -324,7 +324,7 @@ class SumsByInner(Steps):
 
 @scaled_tensor.mistake(breaks="divided by one that is not 0")
 class DividesByZero(Steps):
-    """t / 0 raised ZeroDivisionError. Perhaps the scale was divided: Python refuses that, and torch gives inf."""
+    """t / 0 raised ZeroDivisionError. Perhaps the scale was divided: Python refuses that, and torch gives inf or nan."""
 
     @classmethod
     def is_by_number(cls, func: Any, args: Any) -> bool:
@@ -342,7 +342,7 @@ class DividesByZeroPoint(Steps):
 
 @scaled_tensor.mistake(breaks="divided by one that is not 0")
 class InfiniteScale(Steps):
-    """t / 0 came as a ScaledTensor. Divided by 0 it is computed, as by every other operation: 0 / 0 is nan there, and no inf."""
+    """t / 0 came as a ScaledTensor. Only a division by a number that is not 0 gives one: by 0 the plain tensor is divided."""
 
     @classmethod
     def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
