@@ -67,7 +67,11 @@ def _mul(cls: Any, a: Any, b: Any) -> Any:
 
 @handles(aten.div.Tensor, aten.div.Scalar)
 def _div(cls: Any, a: Any, b: Any) -> Any:
-    return NotImplemented if isinstance(b, (Tensor, complex)) else cls(a.inner.detach(), a.scale * (1 / b))
+    return (
+        NotImplemented
+        if isinstance(b, (Tensor, complex)) or not b
+        else cls(a.inner.detach(), a.scale * (1 / b))
+    )
 
 
 @handles(aten.neg.default)
@@ -106,7 +110,7 @@ class Alpha(Tensor):
                 return cls(t.inner, -t.scale)
             case "mul", (cls() as t, int() | float() as number) | (int() | float() as number, cls() as t):
                 return cls(t.inner, t.scale * number)
-            case "div", (cls() as t, int() | float() as number) if not kwargs:
+            case "div", (cls() as t, int() | float() as number) if number and not kwargs:
                 return cls(t.inner, t.scale / number)
             case "mm", (a, b):
                 factors = [each.scale if isinstance(each, cls) else 1.0 for each in args]

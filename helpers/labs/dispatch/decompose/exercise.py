@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -122,9 +123,11 @@ def any_result(answer: Any, trial: Trial) -> None:
                 and all(one is other for one, other in zip(came[0], args, strict=True))
                 and came[1].keys() == kwargs.keys()
                 and all(came[1][name] is kwargs[name] for name in kwargs),
-                "`fn` did not get the arguments of the call.",
+                "`fn` did not get the arguments of the call, the same objects.",
                 expected=inputs.in_words(args, kwargs),
-                got=inputs.in_words(*came),
+                got="copies of them"
+                if inputs.in_words(*came) == inputs.in_words(args, kwargs)
+                else inputs.in_words(*came),
                 observed=("arguments of fn", inputs.in_words(*came)),
             )
 
@@ -146,6 +149,18 @@ def keeps_the_graph(answer: Any, trial: Trial) -> None:
         observed=("grad_fn", names[0]),
     )
     trial.equal(got, want, "The result", rtol=1e-4, atol=1e-5)
+    trial.given(
+        "F.linear(x, w, b) of a w and a b that require grad, called under no_grad; table: addmm.default"
+    )
+    with torch.no_grad():
+        got = trial.call(made(answer, trial, lambda x: F.linear(x, w, b), table.table), x)
+    trial.true(
+        not got.requires_grad,
+        "The call stands under no_grad, and its result requires grad.",
+        expected="requires_grad=False, as that of `fn`",
+        got="requires_grad=True",
+        observed="recorded under no_grad",
+    )
 
 
 @decompose.property("in a backward that fn runs, too", asks=IN_PLACE)
@@ -240,7 +255,7 @@ def the_same_arguments(answer: Any, trial: Trial) -> None:
         "max, cat and sum, with numbers, lists and a dtype",
         several,
         {aten.max.dim: inputs.max_dim, aten.cat.default: inputs.cat, aten.sum.default: inputs.sum_all},
-        lesson,
+        "It does not matter what the arguments are: the first one of cat is a list.",
     )
 
 
@@ -356,6 +371,14 @@ def anywhere(answer: Any, trial: Trial) -> None:
 
         return Made(fn, (draw(g, 3, 4),))
 
+    def listed(g: torch.Generator) -> Made:
+        def fn(x: Any) -> Any:
+            several = [x.neg(), x.exp()]
+            torch._foreach_add_(several, 1)
+            return several
+
+        return Made(fn, (draw(g, 3, 4),))
+
     lesson = "Wherever it runs, it is replaced: the function of the table gets the very tensor."
     with torch.random.fork_rng(devices=[]):
         require(
@@ -371,6 +394,23 @@ def anywhere(answer: Any, trial: Trial) -> None:
             lesson,
         )
     require(answer, trial, "relu_ of a view", edited, {aten.relu_.default: inputs.relu_}, lesson)
+    lesson = "Whatever the function of the table returns is the result: None, too, and 0."
+    require(
+        answer,
+        trial,
+        "torch._foreach_add_([a, b], 1), an operation that returns None",
+        listed,
+        {aten._foreach_add_.Scalar: inputs.foreach_add_},
+        lesson,
+    )
+    require(
+        answer,
+        trial,
+        "(x - x).sum().item(), which is 0",
+        lambda g: Made(lambda x: (x - x).sum().item(), (draw(g, 3, 4),)),
+        {aten._local_scalar_dense.default: lambda a: 0.0},
+        lesson,
+    )
 
 
 @decompose.property("views, detach and what writes to out are operations, too", asks=IN_PLACE)
@@ -421,4 +461,28 @@ def of_every_kind(answer: Any, trial: Trial) -> None:
     require(answer, trial, "detach, then exp", detached, detach, lesson)
     require(
         answer, trial, "torch.add(x, x, alpha=2, out=out)", written, {aten.add.out: inputs.add_out}, lesson
+    )
+
+
+@decompose.property("fn may be a module, or what has no name", asks=(WITHOUT, RETURNS))
+def without_a_name(answer: Any, trial: Trial) -> None:
+    def module(g: torch.Generator) -> Made:
+        layer = nn.Linear(4, 5)
+        with torch.no_grad():
+            for each in layer.parameters():
+                each.copy_(draw(g, *each.shape))
+        layer.register_forward_hook(lambda layer, args, result: result.exp())
+        return Made(layer, (draw(g, 3, 4),), {}, tuple(layer.parameters()))
+
+    table = {aten.addmm.default: inputs.addmm}
+    with torch.random.fork_rng(devices=[]):
+        words = "fn is nn.Linear(4, 5), with a forward hook that calls exp"
+        require(answer, trial, words, module, table, "A module is called: its hooks belong to what it does.")
+    require(
+        answer,
+        trial,
+        "fn is functools.partial(torch.addmm, b)",
+        lambda g: Made(partial(torch.addmm, draw(g, 5)), (draw(g, 3, 4), draw(g, 4, 5))),
+        table,
+        "It is called, as any function is.",
     )

@@ -53,6 +53,8 @@ def _word(value: Any) -> str:
         return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_word, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {_word(each)}' for key, each in value.items())}}}"
     return repr(value)
 
 
@@ -119,6 +121,11 @@ def relu(a: Tensor) -> Tensor:
 
 def relu_(a: Tensor) -> Tensor:
     return aten.copy_.default(a, aten.clamp.default(a, 0))
+
+
+def foreach_add_(tensors: list[Tensor], number: float) -> None:
+    for each in tensors:
+        aten.copy_.default(each, aten.add.Tensor(each, number))
 
 
 def threshold_backward(grad: Tensor, a: Tensor, threshold: float) -> Tensor:

@@ -22,6 +22,12 @@ ROUNDING = {
     torch.float16: (5e-3, 5e-3),
 }
 
+# The methods of Tensor that the properties call.
+CALLED = frozenset(
+    "abs add_ backward chunk clone copy_ detach diagonal exp expand item max mean mul_ neg neg_ normal_ pow requires_grad_ "
+    "reshape softmax split sum to unbind unfold view zero_".split()
+)
+
 
 @dataclass(frozen=True)
 class Behind:
@@ -108,6 +114,20 @@ def shape_of(tensor: Tensor) -> tuple[Any, ...]:
     )
 
 
+def hides(answer: Any) -> list[str]:
+    """Class methods and static methods of the answer that have the name of a method of Tensor that is called on t here."""
+    found: list[str] = []
+    for kind in answer.__mro__:
+        if kind is Tensor:
+            break
+        found += [
+            name
+            for name, value in vars(kind).items()
+            if name in CALLED and isinstance(value, classmethod | staticmethod)
+        ]
+    return found
+
+
 def not_scaled(answer: Any, inner: Tensor, runs: dict[str, Any]) -> list[str]:
     """Those of the runs that give no ScaledTensors."""
     found = []
@@ -149,7 +169,7 @@ def is_scaled(trial: Trial, got: Any, answer: Any, key: Any, kinds: Any = None) 
     )
     trial.true(
         type(got.scale) is float,
-        f"The scale of the result is a {type(got.scale).__name__}.",
+        f"The scale of the result is a{'n' * (type(got.scale) is int)} {type(got.scale).__name__}.",
         expected="a float",
         got=type(got.scale).__name__,
         observed=("kind of scale", key, type(got.scale).__name__),

@@ -68,7 +68,7 @@ class Steps(Tensor):
             return False
         one, other = args
         if func is aten.div.Tensor:
-            return isinstance(one, cls) and cls.is_number(other)
+            return isinstance(one, cls) and cls.is_number(other) and other != 0
         return cls.is_number(other) or cls.is_number(one)
 
     @classmethod

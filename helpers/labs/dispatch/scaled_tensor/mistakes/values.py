@@ -88,6 +88,15 @@ class OnTheClass(Steps):
         type(self).inner, type(self).scale = inner, scale
 
 
+@scaled_tensor.mistake(breaks=STANDS)
+class HidesAMethod(Steps):
+    """The class has a helper by the name of a method of Tensor, `view` for example, and hides that one: `t.view(3, 8)` calls the helper."""
+
+    @classmethod
+    def view(cls, func: Any, args: Any, kwargs: Any) -> Any:  # type: ignore[override]
+        return super().views(func, args, kwargs)
+
+
 # Every other operation.
 
 
@@ -101,8 +110,8 @@ class WithoutScale(Steps):
 
 
 @scaled_tensor.mistake(breaks=EVERY_OTHER)
-class WrapsAll(Steps):
-    """The result of an operation that is neither a view nor a multiple is a ScaledTensor. It is what the plain tensor gives."""
+class WrapsOthers(Steps):
+    """The result of an operation that is neither a view nor a multiple is a ScaledTensor. It is to be what the plain tensor gives."""
 
     @classmethod
     def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
@@ -130,10 +139,10 @@ for _packets in (
     (aten.sum,),
     (aten.sum, aten.mean),
 ):
-    scaled_tensor.variant(WrapsAll)(_stays_scaled(*_packets))
+    scaled_tensor.variant(WrapsOthers)(_stays_scaled(*_packets))
 
 
-@scaled_tensor.variant(WrapsAll)
+@scaled_tensor.variant(WrapsOthers)
 class ProductsStayScaled(Steps):
     @classmethod
     def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
@@ -289,6 +298,59 @@ class VectorsByInner(Steps):
         return func in (aten.mm.default, aten.mv.default)
 
 
+@scaled_tensor.mistake(breaks=EVERY_OTHER)
+class BiasScaled(Steps):
+    """F.linear with a bias gave what inner gives, multiplied by the scale: so the bias was multiplied, too. It comes as addmm, which gets
+    `inner * scale`, as every other operation does.
+    """
+
+    @classmethod
+    def is_product(cls, func: Any) -> bool:
+        return func in (aten.mm.default, aten.addmm.default)
+
+
+@scaled_tensor.mistake(breaks=EVERY_OTHER)
+class SumsByInner(Steps):
+    """A sum is that of inner, multiplied by the scale afterwards. It rounds differently, and can overflow where the plain tensor's does not:
+    only `mm` gets inner.
+    """
+
+    @classmethod
+    def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
+        if func.overloadpacket in (aten.sum, aten.mean):
+            return func(args[0].inner, *args[1:], **kwargs) * args[0].scale
+        return super().others(func, args, kwargs)
+
+
+@scaled_tensor.mistake(breaks="divided by one that is not 0")
+class DividesByZero(Steps):
+    """t / 0 raised ZeroDivisionError. Perhaps the scale was divided: Python refuses that, and torch gives inf or nan."""
+
+    @classmethod
+    def is_by_number(cls, func: Any, args: Any) -> bool:
+        return super().is_by_number(func, args) or (func is aten.div.Tensor and cls.is_number(args[1]))
+
+
+@scaled_tensor.mistake(breaks="divided by one that is not 0")
+class DividesByZeroPoint(Steps):
+    """t / 0.0 raised ZeroDivisionError, though t / 0 gets through. 0.0 is a 0 as well."""
+
+    @classmethod
+    def is_by_number(cls, func: Any, args: Any) -> bool:
+        return super().is_by_number(func, args) or (func is aten.div.Tensor and isinstance(args[1], float))
+
+
+@scaled_tensor.mistake(breaks="divided by one that is not 0")
+class InfiniteScale(Steps):
+    """t / 0 came as a ScaledTensor. Only a division by a number that is not 0 gives one: by 0 the plain tensor is divided."""
+
+    @classmethod
+    def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
+        if func is aten.div.Tensor and isinstance(args[0], cls) and cls.is_number(args[1]):
+            return cls(args[0].inner, args[0].scale * float("inf"))
+        return super().others(func, args, kwargs)
+
+
 # By a number.
 
 
@@ -382,3 +444,72 @@ class InnerMultiplied(Steps):
     def by_number(cls, func: Any, args: Any) -> Any:
         t = next(each for each in args if isinstance(each, cls))
         return cls(func(*(each.inner if each is t else each for each in args)), t.scale)
+
+
+@scaled_tensor.mistake(breaks="Multiplied by a Python int or float")
+class ZeroIsPlain(Steps):
+    """t * 0 was computed, and is a plain tensor, though t * 3 is a ScaledTensor. A scale can be 0: only a division by 0 is left out."""
+
+    @classmethod
+    def is_by_number(cls, func: Any, args: Any) -> bool:
+        return super().is_by_number(func, args) and 0 not in [each for each in args if cls.is_number(each)]
+
+
+@scaled_tensor.mistake(breaks=NUMBERS)
+class OneIsPlain(Steps):
+    """Where the new scale is 1, a plain tensor came. It is a ScaledTensor whatever its scale is."""
+
+    @classmethod
+    def rescaled(cls, t: Any, scale: float) -> Any:
+        return t.inner if scale == 1.0 else cls(t.inner, scale)
+
+
+@scaled_tensor.mistake(breaks=NUMBERS)
+class OneIsItself(Steps):
+    """t * 1 gave t itself, and t * 3 a new ScaledTensor. What is done to the result, `requires_grad_()` for example, is then done to t."""
+
+    @classmethod
+    def rescaled(cls, t: Any, scale: float) -> Any:
+        return t if scale == t.scale else cls(t.inner, scale)
+
+
+@scaled_tensor.mistake(breaks=KEPT[0])
+class WholeScales(Steps):
+    """The new scale is an int. It is a float, also where it is a whole number."""
+
+    @classmethod
+    def rescaled(cls, t: Any, scale: float) -> Any:
+        return cls(t.inner, int(scale) if scale == int(scale) else scale)
+
+
+@scaled_tensor.mistake(breaks=NUMBERS)
+class NewScaleInFloat32(Steps):
+    """The new scale is right to the digits of float32 only. Perhaps it was computed with a tensor, which is float32: a Python float has the
+    digits of float64.
+    """
+
+    @classmethod
+    def rescaled(cls, t: Any, scale: float) -> Any:
+        return cls(t.inner, torch.tensor(scale, dtype=torch.float32).item())
+
+
+@scaled_tensor.mistake(breaks=NUMBERS)
+class NumbersNeedADimension(Steps):
+    """3 * t is a plain tensor where inner has no dimension, and a ScaledTensor elsewhere. The size of inner does not matter."""
+
+    @classmethod
+    def by_number(cls, func: Any, args: Any) -> Any:
+        if any(isinstance(each, cls) and each.dim() == 0 for each in args):
+            return cls.others(func, args, {})
+        return super().by_number(func, args)
+
+
+@scaled_tensor.mistake(breaks=NUMBERS)
+class NumbersNeedAnElement(Steps):
+    """3 * t is a plain tensor where inner has no elements, and a ScaledTensor elsewhere. The size of inner does not matter."""
+
+    @classmethod
+    def by_number(cls, func: Any, args: Any) -> Any:
+        if any(isinstance(each, cls) and each.numel() == 0 for each in args):
+            return cls.others(func, args, {})
+        return super().by_number(func, args)

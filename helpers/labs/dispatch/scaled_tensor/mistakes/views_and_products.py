@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
@@ -82,6 +84,48 @@ class ViewsAreCopied(Steps):
     def views(cls, func: Any, args: Any, kwargs: Any) -> Any:
         views = func(args[0].inner, *args[1:], **kwargs)
         return tree_map_only(Tensor, lambda t: cls(t.contiguous(), args[0].scale), views)
+
+
+@scaled_tensor.mistake(breaks=VIEWS)
+class DetachIsItself(Steps):
+    """t.detach() gave t itself. It is to be a new ScaledTensor: `requires_grad_()` on the result is then no matter of t."""
+
+    @classmethod
+    def views(cls, func: Any, args: Any, kwargs: Any) -> Any:
+        return args[0] if func is aten.detach.default else super().views(func, args, kwargs)
+
+
+@scaled_tensor.mistake(breaks=VIEWS)
+class SameViewIsItself(Steps):
+    """t.view(4, 6) did not get through: 4 and 6 are the sizes of t, and the result is t itself. Torch refuses this: a view is a new tensor."""
+
+    @classmethod
+    def views(cls, func: Any, args: Any, kwargs: Any) -> Any:
+        if func is aten.view.default and list(args[0].shape) == list(args[1]):
+            return args[0]
+        return super().views(func, args, kwargs)
+
+
+@scaled_tensor.mistake(breaks=VIEWS)
+class ViewsNeedAnElement(Steps):
+    """A view came as a plain tensor where inner has no elements, and as a ScaledTensor elsewhere. The size of inner does not matter."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.is_view and args[0].numel() == 0:
+            return cls.others(func, args, kwargs or {})
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+@scaled_tensor.mistake(breaks=VIEWS)
+class ViewsNeedADimension(Steps):
+    """A view came as a plain tensor where inner has no dimension, and as a ScaledTensor elsewhere. The size of inner does not matter."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.is_view and args[0].dim() == 0:
+            return cls.others(func, args, kwargs or {})
+        return super().__torch_dispatch__(func, types, args, kwargs)
 
 
 # Products.
@@ -182,6 +226,34 @@ class OneOfTheTwo(Steps):
         return super().product(func, (one, other))
 
 
+@scaled_tensor.mistake(breaks=PRODUCTS)
+class ProductInFloat32(Steps):
+    """Of float64 matrices the product came with the digits of float32 only. Perhaps the product of the scales was made a tensor, which is
+    float32: a Python float has the digits of float64.
+    """
+
+    @classmethod
+    def multiplied(cls, result: Tensor, scales: list[float]) -> Any:
+        return result * torch.tensor(prod(scales), dtype=torch.float32)
+
+
+@scaled_tensor.mistake(breaks=ONLY_THESE)
+class FactorsAreCopied(Steps):
+    """In a product of matrices `contiguous` copied the inner, which was turned. `mm` takes a transposed matrix as it lies."""
+
+    @classmethod
+    def product(cls, func: Any, args: Any) -> Any:
+        result = func(*(each.inner.contiguous() if isinstance(each, cls) else each for each in args))
+        return cls.multiplied(result, [each.scale for each in args if isinstance(each, cls)])
+
+
+@scaled_tensor.variant(FactorsAreCopied)
+class FactorsAreCopiedOnce(FactorsAreCopied):
+    @classmethod
+    def multiplied(cls, result: Tensor, scales: list[float]) -> Any:
+        return result * prod(scales)
+
+
 # Writing.
 
 
@@ -264,6 +336,14 @@ class RaisesAfterwards(Steps):
     def written(cls, func: Any, args: Any, kwargs: Any) -> Any:
         args, kwargs = tree_map_only(cls, lambda each: each.inner, (args, kwargs))
         func(*args, **kwargs)
+        raise NotImplementedError(f"{func} writes")
+
+
+@scaled_tensor.variant(RaisesAfterwards)
+class RaisesAfterTheDense(Steps):
+    @classmethod
+    def written(cls, func: Any, args: Any, kwargs: Any) -> Any:
+        cls.others(func, args, kwargs)
         raise NotImplementedError(f"{func} writes")
 
 
