@@ -162,7 +162,7 @@ def others(answer: Any, trial: Trial) -> None:
                         got = [telling(name)(each).args[0] for each in given]
                 if found := other_than(given, to, got):
                     kind, wanted, came = found[0]
-                    beside = ", beside tensors of other dtypes" if is_together else ""
+                    beside = " beside tensors of other dtypes" if is_together else ""
                     trial.given(f"{words} gets a tensor of {kind}{beside}; MiniAutocast({dtype}, ...)")
                     who = words[0].upper() + words[1:]
                     trial.fail(
@@ -333,12 +333,12 @@ def gradients(answer: Any, trial: Trial) -> None:
             grads = []
             for block in (made(answer, dtype), torch.autocast("cpu", dtype)):
                 leaves = [each.clone().requires_grad_() for each in start]
+                results = [leaves[0]]  # all live on: none has the id of one before
                 with block:
-                    h = leaves[0]
                     for _ in range(3):
-                        h = F.linear(h, *leaves[1:])
-                        h = h.float() if between else h
-                backward(trial, h)
+                        h = F.linear(results[-1], *leaves[1:])
+                        results += [h.float()] if between else [h]
+                backward(trial, results[-1])
                 grads.append([each.grad for each in leaves])
             why, key = "torch.autocast gives this gradient.", f"thrice{between} {short(dtype)}"
             compare_gradients(trial, ("x", "w", "b"), *grads, why, key)
@@ -351,14 +351,15 @@ def gradients(answer: Any, trial: Trial) -> None:
                 backward(trial, F.mse_loss(torch.mm(start[0], w), start[0] * factor))
         grads.append([w.grad])
     compare_gradients(trial, ("w",), *grads, "torch.autocast gives this gradient.", "two losses")
-    trial.given("F.mse_loss(v, y), a function of `higher`; v is a float16 leaf")
-    grads = []
-    for block in (made(answer), torch.autocast("cpu", torch.bfloat16)):
-        v = start[0].to(torch.float16).requires_grad_()
-        with block:
-            backward(trial, F.mse_loss(v, start[0] * 2))
-        grads.append([v.grad])
-    compare_gradients(trial, ("v",), *grads, "torch.autocast gives this gradient.", "higher")
+    for factor in ("", " * 2"):
+        trial.given(f"F.mse_loss(v{factor}, y), a function of `higher`; v is a float16 leaf")
+        grads = []
+        for block in (made(answer), torch.autocast("cpu", torch.bfloat16)):
+            v = start[0].to(torch.float16).requires_grad_()
+            with block:
+                backward(trial, F.mse_loss(v * 2 if factor else v, start[0] * 3))
+            grads.append([v.grad])
+        compare_gradients(trial, ("v",), *grads, "torch.autocast gives this gradient.", f"higher{factor}")
 
 
 @mini_autocast.property("also where the leaf was first used under no_grad", asks=GRADIENTS)

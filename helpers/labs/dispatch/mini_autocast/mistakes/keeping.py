@@ -171,7 +171,17 @@ class ActivationsWithoutGrad(Steps):
     """
 
     def lowered(self, t: Tensor) -> Tensor:
-        return super().lowered(t) if t.is_leaf else super().lowered(t).detach()
+        if t.is_leaf or t.dtype != torch.float32:
+            return super().lowered(t)
+        with torch.no_grad():
+            return self.cast(t)
+
+
+@mini_autocast.variant(RaisedWithoutGrad)
+class RaisedActivationsWithoutGrad(Steps):
+    def raised(self, t: Tensor) -> Tensor:
+        with torch.set_grad_enabled(t.is_leaf and torch.is_grad_enabled()):
+            return super().raised(t) if t.dtype in (torch.float16, torch.bfloat16) else t
 
 
 # Once, wherever the leaf stands.

@@ -85,8 +85,8 @@ def shapes(answer: Any, trial: Trial) -> None:
                     alike(got, x.detach().to(to)),
                     f"A {short(of)} tensor {words} did not come as {short(to)}, with its values.",
                     expected=short(to),
-                    got=short(getattr(got, "dtype", None) or torch.float32),
-                    observed=("shape", words),
+                    got=short(got.dtype),
+                    observed=("shape", words, got is x),
                 )
         w = leaf(trial, *shape)
         trial.given(f"a leaf {words} goes to a function of `lower` three times, in one block")
