@@ -159,7 +159,7 @@ class IntoEmpty(Steps):
     """The numbers are copied into memory that was made for them."""
 
     def cast(self, t: Tensor) -> Tensor:
-        return torch.empty_like(t, dtype=self.dtype, requires_grad=False).copy_(t)
+        return torch.empty_like(t, dtype=self.dtype).copy_(t)
 
 
 RIGHT: list[Any] = [ByHand, Weakly, InAList, IntoEmpty, Steps]
