@@ -155,4 +155,11 @@ class InAList(TorchFunctionMode):
         )
 
 
-RIGHT: list[Any] = [ByHand, Weakly, InAList, Steps]
+class IntoEmpty(Steps):
+    """The numbers are copied into memory that was made for them."""
+
+    def cast(self, t: Tensor) -> Tensor:
+        return torch.empty_like(t, dtype=self.dtype).copy_(t)
+
+
+RIGHT: list[Any] = [ByHand, Weakly, InAList, IntoEmpty, Steps]

@@ -49,7 +49,7 @@ def made(answer: Any, dtype: torch.dtype = torch.bfloat16, *more: str) -> Any:
 
 def drawn(trial: Trial, *shape: int) -> Tensor:
     """float32 numbers from 1 to 2, which bfloat16 and float16 round; half of them negative."""
-    size = torch.rand(*shape, generator=trial.generator) + 1
+    size = torch.rand(shape, generator=trial.generator) + 1
     sign = torch.randint(0, 2, shape, generator=trial.generator) * 2 - 1
     return size * sign
 
@@ -61,7 +61,10 @@ def leaf(trial: Trial, *shape: int) -> Tensor:
 
 @contextmanager
 def casts(like: Tensor, dtype: torch.dtype = torch.bfloat16) -> Iterator[list[str]]:
-    """Yields the list of the operations that make a tensor of `dtype` of a float32 one, both of the shape of `like`."""
+    """Yields the list of the operations that make a tensor of `dtype` of a float32 one, both of the shape of `like`.
+
+    Those that only make memory (`empty_like`, `new_zeros`) take no number of it, and do not count.
+    """
     found: list[str] = []
     with _Casts(tuple(like.shape), dtype, found):
         yield found
@@ -75,8 +78,10 @@ class _Casts(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = self._kinds((args, kwargs))
         result = func(*args, **(kwargs or {}))
-        if torch.float32 in given and self.dtype in self._kinds(result):
-            self.found.append(func.overloadpacket.__name__)
+        name = func.overloadpacket.__name__
+        is_made = name.startswith(("empty", "new_")) or name.endswith("_like")
+        if torch.float32 in given and self.dtype in self._kinds(result) and not is_made:
+            self.found.append(name)
         return result
 
     def _kinds(self, values: Any) -> set[torch.dtype]:
@@ -86,6 +91,18 @@ class _Casts(TorchDispatchMode):
             for each in pytree.tree_leaves(values)
             if isinstance(each, Tensor) and tuple(each.shape) == self.shape
         }
+
+
+def other_than(given: list[Tensor], to: list[torch.dtype], got: Any) -> list[tuple[str, str, str]]:
+    """Of each tensor that came otherwise than it is to: what it is, what it is to be, and what came."""
+    found = []
+    for each, dtype, one in zip(given, to, got, strict=True):
+        is_right = one is each if dtype == each.dtype else alike(one, each.detach().to(dtype))
+        if not is_right:
+            kind = short(each.dtype) + (", a leaf that requires grad" if each.requires_grad else "")
+            came = short(one.dtype) if isinstance(one, Tensor) else type(one).__name__
+            found.append((kind, "the tensor itself" if dtype == each.dtype else short(dtype), came))
+    return found
 
 
 def short(dtype: torch.dtype) -> str:

@@ -17,44 +17,6 @@ from helpers.labs.dispatch.mini_autocast.exercise import ENDED, FORGOTTEN, ONCE,
 from helpers.labs.dispatch.mini_autocast.inputs import casts, drawn, leaf, made, once, short, telling, used
 
 
-@mini_autocast.property("after the outermost block nothing keeps the cast or the leaf alive", asks=FORGOTTEN)
-def forgotten(answer: Any, trial: Trial) -> None:
-    other = answer(torch.bfloat16, {"two"}, set())
-    for words, grad, error in (
-        ("a block", True, False),
-        ("a block under no_grad", False, False),
-        ("a block that an error ended", True, True),
-        ("a block with an inner one of the same object", True, None),
-        ("a block in one of a different object, which goes on,", True, False),
-    ):
-        trial.given(
-            f"{words} in which a leaf is used; the object itself lives on, the leaf is let go after the block"
-        )
-        block = made(answer, torch.bfloat16, "one")
-        tells = telling("one")
-        with only_new_garbage(), other if "different" in words else nullcontext():
-            w = leaf(trial, 3, 5)
-            leaf_memory, leaf_alive = StorageWeakRef(w.untyped_storage()), weakref.ref(w)
-            cast_memory = used(block, tells, w, grad, error)
-            gc.collect()
-            trial.true(
-                cast_memory.expired(),
-                "The block has ended, and the cast of the leaf is still alive.",
-                expected="a cast that is forgotten",
-                got="a cast that something keeps",
-                observed=("cast alive", words),
-            )
-            del w
-            gc.collect()
-            trial.true(
-                leaf_memory.expired() and leaf_alive() is None,
-                "The block has ended, the leaf was let go, and something keeps it alive.",
-                expected="a leaf that is freed",
-                got="a leaf that something keeps",
-                observed=("leaf alive", words),
-            )
-
-
 @mini_autocast.property("an error ends the block, and passes through", asks=(ENDED, PASSES, ONCE))
 def errors(answer: Any, trial: Trial) -> None:
     x, w = drawn(trial, 4, 5), leaf(trial, 3, 5)
@@ -111,3 +73,41 @@ def errors(answer: Any, trial: Trial) -> None:
         observed=("dtypes", kinds),
     )
     once(trial, found, "An error ended the inner block only.", "inner error")
+
+
+@mini_autocast.property("after the outermost block nothing keeps the cast or the leaf alive", asks=FORGOTTEN)
+def forgotten(answer: Any, trial: Trial) -> None:
+    other = answer(torch.bfloat16, {"two"}, set())
+    for words, grad, error in (
+        ("a block", True, False),
+        ("a block under no_grad", False, False),
+        ("a block that an error ended", True, True),
+        ("a block with an inner one of the same object", True, None),
+        ("a block in one of a different object, which goes on,", True, False),
+    ):
+        trial.given(
+            f"{words} in which a leaf is used; the object itself lives on, the leaf is let go after the block"
+        )
+        block = made(answer, torch.bfloat16, "one")
+        tells = telling("one")
+        with only_new_garbage(), other if "different" in words else nullcontext():
+            w = leaf(trial, 3, 5)
+            leaf_memory, leaf_alive = StorageWeakRef(w.untyped_storage()), weakref.ref(w)
+            cast_memory = used(block, tells, w, grad, error)
+            gc.collect()
+            trial.true(
+                cast_memory.expired(),
+                "The block has ended, and the cast of the leaf is still alive.",
+                expected="a cast that is forgotten",
+                got="a cast that something keeps",
+                observed=("cast alive", words),
+            )
+            del w
+            gc.collect()
+            trial.true(
+                leaf_memory.expired() and leaf_alive() is None,
+                "The block has ended, the leaf was let go, and something keeps it alive.",
+                expected="a leaf that is freed",
+                got="a leaf that something keeps",
+                observed=("leaf alive", words),
+            )

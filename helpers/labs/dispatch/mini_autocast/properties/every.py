@@ -1,0 +1,174 @@
+"""Properties of 12.mini_autocast about each place, each shape and each default, and about what `higher` does not keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from helpers.check.trial import Trial
+from helpers.labs.dispatch.mini_autocast.exercise import (
+    AUTOCAST,
+    GRADIENTS,
+    LOWERED,
+    ONCE,
+    OTHERS,
+    RAISED,
+    WHEREVER,
+    mini_autocast,
+)
+from helpers.labs.dispatch.mini_autocast.inputs import (
+    alike,
+    backward,
+    casts,
+    compare_gradients,
+    drawn,
+    leaf,
+    made,
+    same,
+    short,
+    telling,
+)
+
+HALF = (torch.bfloat16, torch.float16)
+
+
+@mini_autocast.property("a leaf is cast once, wherever it stands", asks=(ONCE, WHEREVER))
+def places(answer: Any, trial: Trial) -> None:
+    tells = telling("one")
+    for place, key, use in (
+        ("by keyword", "keyword", lambda w: tells(2, more=w)),
+        ("in a list", "list", lambda w: tells([w, 3])),
+        ("in a tuple", "list", lambda w: tells((w, 3))),
+        ("in a list that is given by keyword", "list", lambda w: tells(2, more=[w])),
+        ("in a tuple that is given by keyword", "list", lambda w: tells(2, more=(w,))),
+    ):
+        w = leaf(trial, 3, 5)
+        trial.given(f"a function of `lower` gets a leaf by its place, then twice {place}, in one block")
+        with casts(w) as found, answer(torch.bfloat16, {"one"}, set()):
+            tells(w)
+            for _ in range(2):
+                use(w)
+        trial.true(
+            len(found) <= 1,
+            f"The leaf was cast {len(found)} times. It had its cast before it was given {place}.",
+            expected="one cast",
+            got=f"{len(found)} casts",
+            observed=("casts", key),
+        )
+
+
+@mini_autocast.property("tensors of every shape are cast", asks=(LOWERED, RAISED, ONCE))
+def shapes(answer: Any, trial: Trial) -> None:
+    every = {
+        "without dimensions": (),
+        "without elements": (0, 3),
+        "of one element": (1,),
+        "of four dimensions": (2, 3, 1, 2),
+    }
+    for words, shape in every.items():
+        for name, of, to in (
+            ("one", torch.float32, torch.bfloat16),
+            ("two", torch.bfloat16, torch.float32),
+            ("two", torch.float16, torch.float32),
+        ):
+            for grad in (False, True):
+                x = drawn(trial, *shape).to(of).requires_grad_(grad)
+                trial.given(
+                    f"a function of `{'lower' if name == 'one' else 'higher'}` gets a {short(of)} tensor {words}"
+                    + (", a leaf that requires grad" if grad else "")
+                )
+                with answer(torch.bfloat16, {"one"}, {"two"}):
+                    (got,) = telling(name)(x).args
+                trial.true(
+                    alike(got, x.detach().to(to)),
+                    f"A {short(of)} tensor {words} did not come as {short(to)}, with its values.",
+                    expected=short(to),
+                    got=short(got.dtype),
+                    observed=("shape", words, got is x),
+                )
+        w = leaf(trial, *shape)
+        trial.given(f"a leaf {words} goes to a function of `lower` three times, in one block")
+        with casts(w) as found, answer(torch.bfloat16, {"one"}, {"two"}):
+            for _ in range(3):
+                telling("one")(w)
+        trial.true(
+            len(found) <= 1,
+            f"A leaf {words} was cast {len(found)} times.",
+            expected="one cast",
+            got=f"{len(found)} casts",
+            observed=("casts of a shape", words),
+        )
+
+
+@mini_autocast.property("float32 is meant, whatever the default is", asks=(LOWERED, RAISED, OTHERS))
+def default(answer: Any, trial: Trial) -> None:
+    given = [drawn(trial, 3).to(kind) for kind in (torch.float32, torch.float64, *HALF)]
+    old = torch.get_default_dtype()
+    for name, wanted in (
+        ("one", [torch.bfloat16, torch.float64, *HALF]),
+        ("two", [torch.float32, torch.float64, torch.float32, torch.float32]),
+    ):
+        trial.given(
+            f"after torch.set_default_dtype(torch.float64): a function of `{'lower' if name == 'one' else 'higher'}` gets "
+            "tensors of float32, float64, bfloat16 and float16; MiniAutocast(torch.bfloat16, ...)"
+        )
+        torch.set_default_dtype(torch.float64)
+        try:
+            with answer(torch.bfloat16, {"one"}, {"two"}):
+                got = [each.dtype for each in telling(name)(*given).args]
+        finally:
+            torch.set_default_dtype(old)
+        trial.true(
+            got == wanted,
+            "Where the default dtype is float64, the tensors came in other dtypes.",
+            expected=[short(each) for each in wanted],
+            got=[short(each) for each in got],
+            observed=("default", name, [short(each) for each in got]),
+        )
+
+
+@mini_autocast.property("functions of higher cast anew each time", asks=(RAISED, GRADIENTS, AUTOCAST))
+def higher_keeps_none(answer: Any, trial: Trial) -> None:
+    y = drawn(trial, 4, 5)
+    tells = telling("two")
+    for of in HALF:
+        for grad in (True, False):
+            h = drawn(trial, 4, 5).to(of).requires_grad_(grad) * 1
+            trial.given(
+                f"a function of `higher` gets h, then h.mul_(2), then the function gets h again; h is {short(of)}"
+                + (", and no leaf" if grad else ", and does not require grad")
+            )
+            with answer(torch.bfloat16, set(), {"two"}):
+                tells(h)
+                h.mul_(2)
+                (got,) = tells(h).args
+            same(trial, got, h.float(), "What the function got", "It is to be h as it is then.", "changed")
+    for of in HALF:
+        v = drawn(trial, 4, 5).to(of).requires_grad_()
+        trial.given(
+            f"in one block: F.mse_loss(v, y) under no_grad, then with grad, and a backward of this; v is a {short(of)} leaf"
+        )
+        with made(answer):
+            with torch.no_grad():
+                F.mse_loss(v, y)
+            got = F.mse_loss(v, y)
+        backward(trial, got)
+        other = v.detach().clone().requires_grad_()
+        F.mse_loss(other.float(), y).backward()
+        why = "The leaf was first used under no_grad."
+        compare_gradients(trial, ("v",), [v.grad], [other.grad], why, "higher after no_grad")
+    for of in HALF:
+        trial.given(
+            f"F.mse_loss(v, 1.37 * y) + F.mse_loss(v, 2.71 * y) in one block, then a backward; v is a {short(of)} leaf"
+        )
+        grads = []
+        for block in (made(answer), torch.autocast("cpu", torch.bfloat16)):
+            v = y.to(of).requires_grad_()
+            with block:
+                loss = F.mse_loss(v, y * 1.37) + F.mse_loss(v, y * 2.71)
+            backward(trial, loss)
+            grads.append([v.grad])
+        why = "torch.autocast makes a cast for each use here, so that their gradients are added in the leaf's dtype."
+        compare_gradients(trial, ("v",), *grads, why, "higher twice")
