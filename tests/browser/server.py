@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -82,7 +83,10 @@ def surroundings(project: Path, state: Path) -> dict[str, str]:
 
 
 def copied_project(target: Path) -> Path:
-    """A copy of what git tracks or would track, as a fresh clone has it."""
+    """A copy of what git tracks or would track, as a fresh clone has it; but what Python has compiled comes along.
+
+    Each process in the copy would compile anew what it imports, which takes longer than all else that most of them do.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "-z"],
         cwd=paths.ROOT,
@@ -94,4 +98,17 @@ def copied_project(target: Path) -> Path:
         if source.is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name)
+            if source.suffix == ".py":
+                _copy_compiled(source, (target / name).parent / "__pycache__")
     return target
+
+
+def _copy_compiled(source: Path, folder: Path) -> None:
+    """Copies what Python, and no tool in its place, has compiled of a file, as long as that is what the file holds now.
+
+    Python looks at the file's time and size, which a copy keeps, and says in tracebacks where the copy is.
+    """
+    compiled = Path(importlib.util.cache_from_source(str(source)))
+    if compiled.is_file():
+        folder.mkdir(exist_ok=True)
+        shutil.copy2(compiled, folder / compiled.name)
