@@ -10,6 +10,7 @@ In CI, the reasons for which tests are skipped must be those of allowed_skips.ya
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import re
@@ -47,11 +48,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[object]:
-    """Looks for no garbage meanwhile: torch, all labs and thousands of tests come, all of them to stay."""
+    """Looks for no garbage meanwhile: torch, all labs and thousands of tests come, all of them to stay.
+
+    Later searches leave out what is there then.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
+        atexit.register(
+            gc.unfreeze
+        )  # else some libraries complain at the end that nobody frees what is theirs
         gc.enable()
 
 
