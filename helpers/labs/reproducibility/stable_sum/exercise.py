@@ -352,6 +352,8 @@ def _near_inputs(trial: Trial) -> dict[str, dict[str, Tensor]]:
             "[3e37, 1e18, 1, -1e18, -3e37]": _numbers([BIG, 1e18, 1, -1e18, -BIG]),
             "numbers of all sizes, float32": _wide(trial, torch.float32),
             "numbers of all sizes, float64": _wide(trial, torch.float64),
+            # What is lost in parts of thousands is no number of an ulp here, and may be 0 in both orders of above.
+            "40,003 numbers of all sizes, float32": _wide(trial, torch.float32, 20_000),
         },
     }
 
