@@ -12,7 +12,7 @@ from torch import nn
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dispatch.decompose import inputs
-from helpers.labs.dispatch.decompose.inputs import Made, Table, aten, draw, made, require
+from helpers.labs.dispatch.decompose.inputs import Made, Table, aten, draw, listed, made, require
 
 decompose = Exercise(
     "12.decompose",
@@ -130,6 +130,36 @@ def any_result(answer: Any, trial: Trial) -> None:
                 else inputs.in_words(*came),
                 observed=("arguments of fn", inputs.in_words(*came)),
             )
+
+
+@decompose.property(
+    "in a call with any arguments, also without a tensor among them", asks=(RETURNS, IN_PLACE)
+)
+def however_called(answer: Any, trial: Trial) -> None:
+    x = draw(trial.generator, 3, 4)
+    calls: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
+        "x by keyword": (lambda x: x.relu(), (), {"x": x}),
+        "2, then x": (lambda n, x: x.relu(), (2, x), {}),
+        "x in a list": (lambda some: some[0].relu(), ([x],), {}),
+        "x in a dict by keyword": (lambda some: some["x"].relu(), (), {"some": {"x": x}}),
+        "no tensor: fn makes one": (lambda n: torch.ones(n).relu(), (3,), {}),
+        "nothing: fn holds x": (lambda: x.relu(), (), {}),
+    }
+    found: dict[str, list[str]] = {}
+    for words, (fn, args, kwargs) in calls.items():
+        trial.given(f"fn calls relu, and gets {words}; table: relu.default")
+        table = Table({aten.relu.default: inputs.relu})
+        trial.call(made(answer, trial, fn, table.table), *args, **kwargs)
+        if table.calls != ["relu.default"]:
+            found[words] = list(table.calls)
+    if found:
+        trial.given(f"fn calls relu, and gets {'; or '.join(found)}; table: relu.default")
+        trial.fail(
+            "The function of the table for relu did not run, or not once. Whatever a call gets, what `fn` runs is replaced.",
+            expected="relu.default",
+            got=listed(next(iter(found.values())), "no function of the table"),
+            observed=("called with", found),
+        )
 
 
 @decompose.property("the graph of the result is that of fn", asks=RETURNS)

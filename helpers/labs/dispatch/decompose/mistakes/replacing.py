@@ -11,6 +11,7 @@ from torch._decomp import core_aten_decompositions, decomposition_table
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_leaves
 
 from helpers.labs.dispatch.decompose.exercise import (
     CHAINS,
@@ -145,9 +146,53 @@ class OfTensorsOnly(Replace):
     """An operation of the table that gets no tensor was not replaced: `torch.ones` is one, too."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if not any(isinstance(each, Tensor) for each in torch.utils._pytree.tree_leaves((args, kwargs))):
+        if not any(isinstance(each, Tensor) for each in tree_leaves((args, kwargs))):
             return func(*args, **(kwargs or {}))
         return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+@decompose.mistake(breaks=IN_PLACE)
+def with_tensors_only(fn: Function, table: dict[Any, Function]) -> Function:
+    """In a call that gets no tensor, nothing was replaced. Perhaps it is asked whether there is one among the arguments, before the mode
+    is entered: `fn` may hold tensors, or make them.
+    """
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(each, Tensor) for each in args):
+            return fn(*args, **kwargs)
+        return right(fn, table)(*args, **kwargs)
+
+    return decomposed
+
+
+@decompose.variant(with_tensors_only)
+def _(fn: Function, table: dict[Any, Function]) -> Function:
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(each, Tensor) for each in tree_leaves((args, kwargs))):
+            return fn(*args, **kwargs)
+        return right(fn, table)(*args, **kwargs)
+
+    return decomposed
+
+
+@decompose.variant(with_tensors_only)
+def _(fn: Function, table: dict[Any, Function]) -> Function:
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(each, Tensor) for each in (*args, *kwargs.values())):
+            return fn(*args, **kwargs)
+        return right(fn, table)(*args, **kwargs)
+
+    return decomposed
+
+
+@decompose.variant(with_tensors_only)
+def _(fn: Function, table: dict[Any, Function]) -> Function:
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        if not args or not isinstance(args[0], Tensor):
+            return fn(*args, **kwargs)
+        return right(fn, table)(*args, **kwargs)
+
+    return decomposed
 
 
 @bank.mistake(breaks=IN_PLACE)
@@ -162,7 +207,7 @@ class FirstIsATensor(Replace):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
-@bank.mistake(breaks=OTHERS)
+@bank.mistake(breaks=IN_PLACE)
 class BothRun(Replace):
     """An operation of the table ran as well. Perhaps it is called first in any case, and its result is thrown away."""
 

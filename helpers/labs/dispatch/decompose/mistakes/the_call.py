@@ -428,3 +428,21 @@ def outermost_only(fn: Function, table: dict[Any, Function]) -> Function:
         return right(fn, table)(*args, **kwargs)
 
     return decomposed
+
+
+@decompose.mistake(breaks=IN_PLACE)
+def emptied_at_the_end(fn: Function, table: dict[Any, Function]) -> Function:
+    """In a function that calls itself, nothing was replaced any more once the inner call had ended. Perhaps all calls share one mode, and
+    the end of a call takes the table out of it: the outer call still goes on.
+    """
+    mode = Replace({})
+
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        mode.table = table
+        try:
+            with mode:
+                return fn(*args, **kwargs)
+        finally:
+            mode.table = {}
+
+    return decomposed
