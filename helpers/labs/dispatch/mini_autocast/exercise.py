@@ -62,7 +62,8 @@ GRADIENTS = (
     "gradient."
 )
 AUTOCAST = (
-    "Results and gradients are those of `torch.autocast`, bit for bit, as far as it casts the same functions."
+    "Results and gradients are those of `torch.autocast`, bit for bit, as far as it casts the same functions and tensors: for "
+    "`lower`, it casts the other half dtype, too."
 )
 UNCHANGED = "The arguments themselves do not change."
 PASSES = "The error passes through."

@@ -42,7 +42,8 @@ scaled_tensor = Exercise(
         "The results of a view may be one tensor or several: `tree_map_only` makes a ScaledTensor of each. It also finds the "
         "ScaledTensors in lists and by keyword, for the last case: `inner * scale` in place of each, then `func`.",
         "In mul, one of the two is a ScaledTensor and the other an int or a float; in div, it is the first one. In mm, replace "
-        "each by its `inner`, call `mm`, and `mul_` the result by the product of the scales: if both are scaled, by both.",
+        "each by its `inner`, call `mm`, and `mul_` the result by the product of the scales: if both are scaled, by both. Ask with "
+        "`isinstance` which are: every plain tensor has an `inner`, too, the method for `torch.inner`.",
     ],
 )
 
@@ -228,7 +229,7 @@ def views(answer: Any, trial: Trial) -> None:
         "t.view(4, 6)": lambda t: t.view(4, 6),
     }
     small: dict[str, Any] = {
-        "t.T": lambda t: t.T if t.dim() == 2 else t[None].T,
+        "t.T": lambda t: t.T if t.dim() == 2 else t[None, None].T,
         "t.detach()": lambda t: t.detach(),
         "t[None]": lambda t: t[None],
         "t.reshape(-1, 1)": lambda t: t.reshape(-1, 1),
@@ -295,6 +296,8 @@ def every_other(answer: Any, trial: Trial) -> None:
             "t.exp()": lambda t: t.exp(),
             "t.sum(dtype=torch.float64)": lambda t: t.sum(dtype=torch.float64),
             "t + 1": lambda t: t + 1,
+            # A function: of an operator's TypeError Python would say that there is no such operator.
+            "torch.sub(y, t)": lambda t: torch.sub(other, t),
             "y - t": lambda t: other - t,
             "t * y, with a tensor y": lambda t: t * other,
             "y * t, with a tensor y": lambda t: other * t,
@@ -437,6 +440,7 @@ def products(answer: Any, trial: Trial) -> None:
         of = "" if dtype == torch.float32 else ", of bfloat16"
         square = answer(drawn(trial, 3, 3, dtype=dtype), 4.0)
         for words, run, parts, factor in (
+            ("torch.mm(t, y.T)", lambda t=t, b=b: torch.mm(t, b.T), (a, b.T), 0.5),
             ("t @ y.T", lambda t=t, b=b: t @ b.T, (a, b.T), 0.5),
             ("torch.mm(y, t.T)", lambda t=t, b=b: torch.mm(b, t.T), (b, a.T), 0.5),
             ("F.linear(y, t)", lambda t=t, b=b: F.linear(b, t), (b, a.T), 0.5),

@@ -233,14 +233,19 @@ def same_values(
     *,
     atol: float = 0.0,
 ) -> None:
-    """Wrong unless values, shape and dtype are those wanted. known: what else it may be, in words. atol: more than the usual."""
+    """Wrong unless values, shape and dtype are those wanted. known: what else it may be, in words. atol: more than the usual.
+
+    NaN and inf, where numbers are wanted, come in many ways: no words are said of them.
+    """
     rtol, least = ROUNDING.get(getattr(want, "dtype", None), (None, None))
     atol = None if least is None else max(least, atol)
     if isinstance(want, list):
         rtol, atol = ROUNDING[torch.float32]
     if found := difference(got, want, rtol=rtol, atol=atol):
         words = [
-            word for word, other in (known or {}).items() if not difference(got, other, rtol=rtol, atol=atol)
+            word
+            for word, other in (known or {}).items()
+            if not difference(got, other, rtol=rtol, atol=atol) and (_finite(other) or not _finite(want))
         ]
         instead = f" It is {words[0]}." if words else ""
         trial.fail(
@@ -249,6 +254,10 @@ def same_values(
             got=got,
             observed=("values", key, found.kind, words),
         )
+
+
+def _finite(value: Any) -> bool:
+    return all(bool(each.isfinite().all()) for each in pytree.tree_leaves(value) if isinstance(each, Tensor))
 
 
 def _kind(value: Any, answer: Any) -> str:

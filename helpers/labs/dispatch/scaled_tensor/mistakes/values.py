@@ -276,7 +276,7 @@ class ComplexScale(Steps):
 @scaled_tensor.mistake(breaks=EVERY_OTHER)
 class AllProductsByInner(Steps):
     """A product that is not `mm` overflowed: inner, which is large here, was multiplied, and the scale, which is small, came afterwards.
-    Only `mm` gets inner. bmm, mv and dot get `inner * scale`, as every other operation does.
+    Only `mm` gets inner. bmm, mv, dot and addmm get `inner * scale`, as every other operation does.
     """
 
     @classmethod
@@ -296,6 +296,22 @@ class VectorsByInner(Steps):
     @classmethod
     def is_product(cls, func: Any) -> bool:
         return func in (aten.mm.default, aten.mv.default)
+
+
+@scaled_tensor.variant(AllProductsByInner)
+class BiasApart(Steps):
+    @classmethod
+    def is_product(cls, func: Any) -> bool:
+        return func in (aten.mm.default, aten.addmm.default)
+
+    @classmethod
+    def product(cls, func: Any, args: Any) -> Any:
+        if func is aten.mm.default:
+            return super().product(func, args)
+        bias, one, other = (
+            cls.dense(each) if n == 0 and isinstance(each, cls) else each for n, each in enumerate(args)
+        )
+        return bias + super().product(aten.mm.default, (one, other))
 
 
 @scaled_tensor.mistake(breaks=EVERY_OTHER)

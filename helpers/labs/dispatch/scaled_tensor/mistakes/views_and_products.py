@@ -151,6 +151,54 @@ class OnlyTheFirstByInner(Steps):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
+@scaled_tensor.mistake(breaks=PRODUCTS)
+class PlainHaveInner(Steps):
+    """An error was raised where a plain tensor stands beside a ScaledTensor. Perhaps getattr or hasattr asks for `inner`: every tensor
+    has a method of this name, the one for `torch.inner`. `isinstance` tells the two apart.
+    """
+
+    @classmethod
+    def product(cls, func: Any, args: Any) -> Any:
+        result = func(*(getattr(each, "inner", each) for each in args))
+        return cls.multiplied(result, [getattr(each, "scale", 1.0) for each in args])
+
+
+@scaled_tensor.variant(PlainHaveInner)
+class ScaledIfInner(Steps):
+    @classmethod
+    def product(cls, func: Any, args: Any) -> Any:
+        result = func(*(each.inner if hasattr(each, "inner") else each for each in args))
+        return cls.multiplied(result, [each.scale for each in args if hasattr(each, "inner")])
+
+
+@scaled_tensor.variant(PlainHaveInner)
+class PlainHaveInnerForTorch(Steps):
+    @classmethod
+    def product(cls, func: Any, args: Any) -> Any:
+        result = torch.mm(*(getattr(each, "inner", each) for each in args))
+        return cls.multiplied(result, [getattr(each, "scale", 1.0) for each in args])
+
+
+@scaled_tensor.variant(PlainHaveInner)
+class DenseIfInner(Steps):
+    @classmethod
+    def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
+        args, kwargs = tree_map_only(
+            Tensor, lambda t: t.inner * t.scale if hasattr(t, "inner") else t, (args, kwargs)
+        )
+        return func(*args, **kwargs)
+
+
+@scaled_tensor.variant(PlainHaveInner)
+class DenseOrOne(Steps):
+    @classmethod
+    def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
+        args, kwargs = tree_map_only(
+            Tensor, lambda t: getattr(t, "inner", t) * getattr(t, "scale", 1.0), (args, kwargs)
+        )
+        return func(*args, **kwargs)
+
+
 @scaled_tensor.mistake(breaks="multiplied once, by the product of the scales")
 class ScaledTwice(Steps):
     """The product of two ScaledTensors was multiplied by one scale, and the result by the other. The scales are multiplied first: they are
