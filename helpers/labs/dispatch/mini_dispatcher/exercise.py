@@ -464,6 +464,23 @@ def passes(answer: Any, trial: Trial) -> None:
 
 
 @mini_dispatcher.property(
+    "a fallback that is set between two calls counts in the second", asks=(FALLBACK, PASSED)
+)
+def sets_fallbacks_alone(answer: Any, trial: Trial) -> None:
+    bench, one = Bench(answer, trial), x()
+    d, lesson = bench.dispatcher, "What was registered last counts, also where it is only a fallback."
+    bench.register("add", "cpu")
+    trial.given(f"{MADE}; `add` has a kernel for cpu; between the calls only fallbacks for autograd are set")
+    for words, call in {
+        'call("add", x)': lambda: d.call("add", one),
+        'redispatch("add", "python", x)': lambda: d.redispatch("add", "python", one),
+    }.items():
+        for name in ("first fallback", "second fallback", "", "third fallback"):
+            d.register_fallback("autograd", bench.kernel(name) if name else bench.passing)
+            bench.expect(words, call, [name or "cpu of add"], lesson)
+
+
+@mini_dispatcher.property(
     "kernels and fallbacks that are false run as all others do", asks=(CALL, REGISTER, FALLBACK, CALLED_AS)
 )
 def false_ones(answer: Any, trial: Trial) -> None:

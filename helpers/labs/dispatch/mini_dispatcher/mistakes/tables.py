@@ -43,6 +43,29 @@ class FoundOnce(Steps):
 
 
 @mini_dispatcher.mistake(breaks=FALLBACK)
+class FallbackFoundOnce(Steps):
+    """A fallback was set anew, and nothing else was registered: what ran before ran again. Perhaps what a call has found is
+    kept, and given up only when a kernel is registered.
+    """
+
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, keys_of)
+        self.seen: dict[str, Any] = {}
+
+    def register(self, op: str, key: str, kernel: Any) -> None:
+        super().register(op, key, kernel)
+        self.seen.clear()
+
+    def among(self, op: str, keys: list[str], args: tuple[Any, ...]) -> Any:
+        now = self.fallbacks
+        self.fallbacks = {key: self.seen.setdefault(key, kernel) for key, kernel in now.items()}
+        try:
+            return super().among(op, keys, args)
+        finally:
+            self.fallbacks = now
+
+
+@mini_dispatcher.mistake(breaks=FALLBACK)
 class FallbackFirst(Steps):
     """A fallback ran though the operator has a kernel of its own for that key."""
 
