@@ -167,8 +167,10 @@ class PlainHaveInner(Steps):
 class ScaledIfInner(Steps):
     @classmethod
     def product(cls, func: Any, args: Any) -> Any:
-        result = func(*(each.inner if hasattr(each, "inner") else each for each in args))
-        return cls.multiplied(result, [each.scale for each in args if hasattr(each, "inner")])
+        scales = [each.scale for each in args if hasattr(each, "inner")]
+        return cls.multiplied(
+            func(*(each.inner if hasattr(each, "inner") else each for each in args)), scales
+        )
 
 
 @scaled_tensor.variant(PlainHaveInner)
