@@ -41,7 +41,7 @@ WRITES = "It writes each tensor that it changes in place (by its schema) and eac
 EACH = "Each has `numel() * element_size()` bytes, and counts in each place where it stands."
 NOT_MADE = "What lies in the memory of an argument is not made."
 LEFT_OUT = (
-    "Left out are operations that change nothing and give only tensors that lie there (views, also `_unsafe_view` and "
+    "Left out are operations that change nothing and give tensors that all lie there (views, also `_unsafe_view` and "
     "`unsafe_split`), and those that only make memory (their names begin with `empty` or `new_empty`)."
 )
 LISTED = "All others are listed, those of other libraries than aten, too, also with 0 bytes."
