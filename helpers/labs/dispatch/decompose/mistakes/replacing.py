@@ -101,7 +101,7 @@ class NotInFunctions(Replace):
 
 
 @bank.mistake(breaks=CHAINS)
-class OnceMore(Replace):
+class ChainsOfTwoOnly(Replace):
     """What a table's function runs was replaced, and what that one's function runs was not. A chain can have any length."""
 
     deep = False

@@ -34,6 +34,17 @@ class KeywordsLostForFunctions(Replace):
         return super().replaced(func, function, args, {})
 
 
+@bank.mistake(breaks=IN_PLACE)
+class PlacesByName(Replace):
+    """A function of the table got an argument by keyword that the operation gets by place. Perhaps it was called by the names in
+    `func._schema`: the function has the same arguments, and its own names for them.
+    """
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        named = {each.name: value for each, value in zip(func._schema.arguments, args, strict=False)}
+        return super().replaced(func, function, (), {**named, **kwargs})
+
+
 @bank.mistake(breaks=OTHERS)
 class KeywordsLostForOthers(Replace):
     """An operation that is not in the table did not get its arguments by keyword, a dtype for example."""

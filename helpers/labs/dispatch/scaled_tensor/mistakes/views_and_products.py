@@ -159,7 +159,7 @@ class PlainHaveInner(Steps):
 
     @classmethod
     def product(cls, func: Any, args: Any) -> Any:
-        result = func(*(getattr(each, "inner", each) for each in args))
+        result = torch.mm(*(getattr(each, "inner", each) for each in args))
         return cls.multiplied(result, [getattr(each, "scale", 1.0) for each in args])
 
 
@@ -174,10 +174,10 @@ class ScaledIfInner(Steps):
 
 
 @scaled_tensor.variant(PlainHaveInner)
-class PlainHaveInnerForTorch(Steps):
+class PlainHaveInnerForFunc(Steps):
     @classmethod
     def product(cls, func: Any, args: Any) -> Any:
-        result = torch.mm(*(getattr(each, "inner", each) for each in args))
+        result = func(*(getattr(each, "inner", each) for each in args))
         return cls.multiplied(result, [getattr(each, "scale", 1.0) for each in args])
 
 
