@@ -10,14 +10,12 @@ In CI, the reasons for which tests are skipped must be those of allowed_skips.ya
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import re
 import signal
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,23 +42,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[object]:
-    """Looks for no garbage meanwhile: torch, all labs and thousands of tests come, all of them to stay.
-
-    Later searches leave out what is there then.
-    """
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()
-        atexit.register(
-            gc.unfreeze
-        )  # else some libraries complain at the end that nobody frees what is theirs
-        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -28,7 +29,8 @@ def device_process() -> Iterator[ProcessPoolExecutor]:
 
 
 def _with_device() -> None:
-    torch.set_num_threads(1)  # the threads of torch do not come along
+    gc.freeze()  # what earlier tests have left is not collected here: its threads did not come along
+    torch.set_num_threads(1)  # neither did those of torch
     streams.install()
 
 
