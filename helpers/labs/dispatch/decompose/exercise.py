@@ -401,7 +401,7 @@ def anywhere(answer: Any, trial: Trial) -> None:
 
         return Made(fn, (draw(g, 3, 4),))
 
-    def listed(g: torch.Generator) -> Made:
+    def in_a_list(g: torch.Generator) -> Made:
         def fn(x: Any) -> Any:
             several = [x.neg(), x.exp()]
             torch._foreach_add_(several, 1)
@@ -429,7 +429,7 @@ def anywhere(answer: Any, trial: Trial) -> None:
         answer,
         trial,
         "torch._foreach_add_([a, b], 1), an operation that returns None",
-        listed,
+        in_a_list,
         {aten._foreach_add_.Scalar: inputs.foreach_add_},
         lesson,
     )

@@ -15,6 +15,7 @@ from helpers.labs.dispatch.scaled_tensor.inputs import (
     behind,
     drawn,
     hides,
+    is_new,
     is_plain,
     is_scaled,
     lies_in,
@@ -191,13 +192,7 @@ def by_numbers(answer: Any, trial: Trial) -> None:
                 expected="a new ScaledTensor",
                 observed=("changed itself", words),
             )
-            trial.true(
-                got is not t,
-                "The result is the ScaledTensor itself.",
-                expected="a new ScaledTensor",
-                got="the same object",
-                observed=("itself", words),
-            )
+            is_new(trial, got, t, words)
             lies_in(trial, got, t.inner, answer, ran, words)
             trial.true(
                 shape_of(got.inner) == shape_of(t.inner),
@@ -259,13 +254,7 @@ def views(answer: Any, trial: Trial) -> None:
         )
         for one, other in zip(got if several else [got], want if several else [want], strict=True):
             is_scaled(trial, one, answer, words, kinds=which if computed else of)
-            trial.true(
-                one is not t,
-                "The result is the ScaledTensor itself.",
-                expected="a new ScaledTensor",
-                got="the same object",
-                observed=("itself", words),
-            )
+            is_new(trial, one, t, words)
             trial.true(
                 one.scale == -1.5,
                 f"The scale of the view is {one.scale:g}.",

@@ -199,6 +199,17 @@ def is_plain(trial: Trial, got: Any, answer: Any, key: Any) -> None:
     )
 
 
+def is_new(trial: Trial, got: Any, t: Tensor, key: Any) -> None:
+    """Wrong if the result is t itself."""
+    trial.true(
+        got is not t,
+        "The result is the ScaledTensor itself.",
+        expected="a new ScaledTensor",
+        got="the same object",
+        observed=("itself", key),
+    )
+
+
 def lies_in(trial: Trial, got: Any, inner: Tensor, answer: Any, ran: list[Behind], key: Any) -> None:
     """Wrong unless the inner of `got` lies in the memory of `inner`, and no memory was made."""
     trial.true(

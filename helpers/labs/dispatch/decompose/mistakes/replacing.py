@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -151,48 +152,34 @@ class OfTensorsOnly(Replace):
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 
+def _where_a_tensor_is(among: Callable[..., Iterable[Any]]) -> Callable[..., Function]:
+    """Replaces nothing in a call of whose arguments `among(*args, **kwargs)` gives no tensor."""
+
+    def decompose_some(fn: Function, table: dict[Any, Function]) -> Function:
+        def decomposed(*args: Any, **kwargs: Any) -> Any:
+            if not any(isinstance(each, Tensor) for each in among(*args, **kwargs)):
+                return fn(*args, **kwargs)
+            return right(fn, table)(*args, **kwargs)
+
+        return decomposed
+
+    return decompose_some
+
+
 @decompose.mistake(breaks=IN_PLACE)
 def with_tensors_only(fn: Function, table: dict[Any, Function]) -> Function:
     """In a call that gets no tensor, nothing was replaced. Perhaps it is asked whether there is one among the arguments, before the mode
     is entered: `fn` may hold tensors, or make them.
     """
-
-    def decomposed(*args: Any, **kwargs: Any) -> Any:
-        if not any(isinstance(each, Tensor) for each in args):
-            return fn(*args, **kwargs)
-        return right(fn, table)(*args, **kwargs)
-
-    return decomposed
+    return _where_a_tensor_is(lambda *args, **kwargs: args)(fn, table)
 
 
-@decompose.variant(with_tensors_only)
-def _(fn: Function, table: dict[Any, Function]) -> Function:
-    def decomposed(*args: Any, **kwargs: Any) -> Any:
-        if not any(isinstance(each, Tensor) for each in tree_leaves((args, kwargs))):
-            return fn(*args, **kwargs)
-        return right(fn, table)(*args, **kwargs)
-
-    return decomposed
-
-
-@decompose.variant(with_tensors_only)
-def _(fn: Function, table: dict[Any, Function]) -> Function:
-    def decomposed(*args: Any, **kwargs: Any) -> Any:
-        if not any(isinstance(each, Tensor) for each in (*args, *kwargs.values())):
-            return fn(*args, **kwargs)
-        return right(fn, table)(*args, **kwargs)
-
-    return decomposed
-
-
-@decompose.variant(with_tensors_only)
-def _(fn: Function, table: dict[Any, Function]) -> Function:
-    def decomposed(*args: Any, **kwargs: Any) -> Any:
-        if not args or not isinstance(args[0], Tensor):
-            return fn(*args, **kwargs)
-        return right(fn, table)(*args, **kwargs)
-
-    return decomposed
+for _among in (
+    lambda *args, **kwargs: tree_leaves((args, kwargs)),
+    lambda *args, **kwargs: (*args, *kwargs.values()),
+    lambda *args, **kwargs: args[:1],
+):
+    decompose.add_variant("with_tensors_only", _where_a_tensor_is(_among))
 
 
 @bank.mistake(breaks=IN_PLACE)
