@@ -7,7 +7,6 @@ import re
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import pytest
@@ -17,8 +16,10 @@ from helpers import streams
 from helpers.labs.streams.shared.happens_before import races
 from helpers.labs.streams.shared.random_programs import drawn_program
 from helpers.labs.streams.shown.programs import written
+from helpers.processes.fork_server import fork_server, no_main_module
 from helpers.streams import threads
 from helpers.streams.program import Op
+from tests.support.device_process import with_device
 from tests.support.stream_interleavings import racing_pairs
 from tests.support.stream_programs import kernels, race_free, sequential_values, times
 from tests.support.stream_runs import runs_on_device, values_on_threads, with_costs
@@ -61,13 +62,8 @@ def among_kernels(program: list[Op], pairs: set[tuple[int, int]]) -> set[tuple[i
 @pytest.fixture(scope="module")
 def on_device() -> Iterator[Callable[..., Any]]:
     """Runs a function in a process of its own: a device that torch has been told of stays for good."""
-    with ProcessPoolExecutor(1, get_context("fork"), _with_device) as pool:
+    with ProcessPoolExecutor(1, fork_server(), with_device) as pool, no_main_module():
         yield lambda function, *args: pool.submit(function, *args).result(PATIENCE)
-
-
-def _with_device() -> None:
-    torch.set_num_threads(1)  # the threads of torch do not come along
-    streams.install()
 
 
 OnDevice = Callable[..., Any]

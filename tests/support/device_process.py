@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import pytest
 import torch
@@ -14,6 +12,7 @@ from torch import Tensor
 
 from helpers import streams
 from helpers.labs.streams.shared.happens_before import races
+from helpers.processes.fork_server import fork_server, no_main_module
 
 CASES: dict[str, Callable[[], None]] = {}
 UNWRITTEN = torch.full((4,), 0x7F, dtype=torch.uint8).view(torch.float32).item()
@@ -21,20 +20,22 @@ UNWRITTEN = torch.full((4,), 0x7F, dtype=torch.uint8).view(torch.float32).item()
 
 @pytest.fixture(scope="module")
 def device_process() -> Iterator[ProcessPoolExecutor]:
-    """A process of its own: a device that torch has been told of stays for good."""
-    # Optimizers import it. A fork in the middle of such an import by another thread would leave it locked.
-    importlib.import_module("torch._dynamo")
-    with ProcessPoolExecutor(1, get_context("fork"), _with_device) as pool:
+    """A process of its own: a device that torch has been told of stays for good.
+
+    From the fork server, which never computed: a fork of this process would hold what earlier tests have left, without the
+    threads that belong to it.
+    """
+    with ProcessPoolExecutor(1, fork_server(), with_device) as pool:
         yield pool
 
 
-def _with_device() -> None:
-    gc.freeze()  # what earlier tests have left is not collected here: its threads did not come along
-    torch.set_num_threads(1)  # neither did those of torch
+def with_device() -> None:
+    torch.set_num_threads(1)
     streams.install()
 
 
-def _run(name: str) -> None:
+def _run(module: str, name: str) -> None:
+    importlib.import_module(module)  # it fills CASES
     streams.reset()
     CASES[name]()
 
@@ -44,7 +45,8 @@ def on_device(case: Callable[[], None]) -> Callable[[ProcessPoolExecutor], None]
     CASES[case.__name__] = case
 
     def test(device_process: ProcessPoolExecutor) -> None:
-        device_process.submit(_run, case.__name__).result()
+        with no_main_module():
+            device_process.submit(_run, case.__module__, case.__name__).result()
 
     test.__doc__ = case.__doc__
     return test
