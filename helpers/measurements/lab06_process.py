@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch import nn
@@ -25,11 +26,14 @@ def visible_devices(gpu: Device) -> Samples:
 
     Predicted: what is set after CUDA was used changes nothing; an invalid number ends the list, so "99,0" gives none.
     """
-    found: dict[str, list] = {}
-    for when in gpu.pick(MOMENTS, ("after use",)):
-        for value in gpu.pick(VISIBLE, ("0",), ("0", "", "99,0")):
-            found[f"{when}, {value!r}"] = answer_of("visible", when, f"value={value}")
-    return found
+    moments, values = gpu.pick(MOMENTS, ("after use",)), gpu.pick(VISIBLE, ("0",), ("0", "", "99,0"))
+    with ThreadPoolExecutor(gpu.pick(4, 1)) as pool:
+        asked = {
+            f"{when}, {value!r}": pool.submit(answer_of, "visible", when, f"value={value}")
+            for when in moments
+            for value in values
+        }
+        return {name: answer.result() for name, answer in asked.items()}
 
 
 class Training:
