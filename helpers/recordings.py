@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TEXTS = ("device", "driver", "cuda", "torch", "date", "commit")
 MORE = ("cudnn", "unit", "command", "code")
 MOST_LINES = 40
+MOST_OPEN = 12  # lines of samples that stand open on a page
 
 
 class RecordingError(ValueError):
@@ -109,9 +110,13 @@ class Shown:
         self._measurement, self._error = measurement, error
 
     def __str__(self) -> str:
-        return "\n".join([*self._head(), *(f"  {line}" for line in self._lines())])
+        return "\n".join([*self._head(), *(f"  {line}" for line in (*self._lines(), *self._predicted()))])
 
     __repr__ = __str__
+
+    def _predicted(self) -> list[str]:
+        """What was expected before anybody measured; it stays beside what was found."""
+        return [f"Predicted: {self._measurement.predicted}"] if self._measurement else []
 
     def _head(self) -> list[str]:
         head = [f"Not measured now: {self._error}"] if self._error else []
@@ -122,17 +127,22 @@ class Shown:
     def _lines(self) -> list[str]:
         """What is listed under the head: the samples in short, or what a GPU would measure."""
         if self.recording is None:
-            text = self._measurement
-            return [text.about, f"Predicted: {text.predicted}"] if text else []
+            return [self._measurement.about] if self._measurement else []
         lines = [f"{what}: {description}" for what, description in rows(self.recording.samples)]
         more = len(lines) - MOST_LINES
         return lines if more <= 1 else [*lines[:MOST_LINES], f"... and {more} more lines like these"]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         head = "".join(f"<p style='margin:4px 0'>{escape(line)}</p>" for line in self._head())
-        items = "".join(f"<li>{escape(line)}</li>" for line in self._lines())
-        body = head + (f"<ul>{items}</ul>" if items else "")
-        return {"text/html": box(body), "text/plain": str(self)}
+        lines = self._lines()
+        many = self.recording is not None and len(lines) > MOST_OPEN
+        samples = _listed(lines)
+        body = head + (fold(f"{len(lines)} lines of samples", samples) if many else samples)
+        return {"text/html": box(body + _listed(self._predicted())), "text/plain": str(self)}
+
+
+def _listed(lines: list[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>" if lines else ""
 
 
 def show(name: str) -> Shown:

@@ -107,6 +107,16 @@ def test_words_are_shown_and_digests_are_counted():
     assert in_short(["ieee", "ieee", "tf32"]) == "2 different of 3: ieee, tf32"
     assert in_short(["0a1b2c3d", "0a1b2c3d", "ffffffff"]) == "2 different of 3"
     assert in_short("tf32") == "tf32" and in_short([10240]) == "10240"
+    assert in_short(["none"] * 4) == "none (4 times)" and in_short(["no GPU", "cuda:0"]) == "no GPU, cuda:0"
+
+
+def test_a_table_of_words_is_a_line_a_row_and_few_whole_numbers_stand_one_by_one():
+    samples = {"default": {"matmul": "ieee", "lstm": "tf32"}, "rows": [1, 2, 4], "sums": [1e6] * 20}
+    assert rows(samples) == [
+        ("default", "matmul ieee, lstm tf32"),
+        ("rows", "1, 2, 4"),
+        ("sums", "1000000 (20 times)"),
+    ]
 
 
 def test_series_within_series_are_shown_by_both_names():

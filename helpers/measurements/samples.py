@@ -15,6 +15,7 @@ COMMIT = re.compile(r"[0-9a-f]{7,40}")
 DIGEST = re.compile(r"[0-9a-f]*")
 NO_GPU = re.compile(r"\b(cpu|sim|simulated|rehearsal|xeon|epyc|ryzen|none)\b", re.IGNORECASE)
 LEAST = 5  # numbers in a list: fewer are a summary, or chance
+MOST_WHOLE = 16  # whole numbers that are shown one by one: what was asked for, or counted
 
 # One sample, or lists of them. A text stands for what has no size, as the digest of a tensor's bytes.
 Samples = list[Any] | dict[str, Any]
@@ -89,18 +90,30 @@ def rows(samples: Samples) -> list[tuple[str, str]]:
         return [
             (f"{name}, {inner}" if inner else name, description)
             for name, value in parts
-            for inner, description in (rows(value) if isinstance(value, dict) else [("", in_short(value))])
+            for inner, description in (
+                rows(value) if isinstance(value, dict) and not _are_words(value) else [("", in_short(value))]
+            )
         ]
     return [("samples", in_short(samples))]
 
 
+def _are_words(value: dict[str, Any]) -> bool:
+    return all(isinstance(inner, str) for inner in value.values())
+
+
 def in_short(value: Any) -> str:
-    """A list of samples, or one, in a few words."""
+    """A list of samples, or one, in a few words; a row of a table of words as it is."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
     values = value if isinstance(value, list) else [value]
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        if len(values) <= MOST_WHOLE and all(isinstance(value, int) for value in values):
+            return ", ".join(map(str, values))
         if len(values) == 1:
             return f"{values[0]:.6g}"
         low, middle, high = min(values), statistics.median(values), max(values)
+        if low == high:
+            return f"{low:.10g} ({len(values)} times)"
         return f"median {middle:.4g} of {len(values)} (from {low:.4g} to {high:.4g})"
     if isinstance(value, str):
         return value
@@ -109,4 +122,7 @@ def in_short(value: Any) -> str:
     words = [text for text in values if isinstance(text, str) and not DIGEST.fullmatch(text)]
     if len(words) < len(values) or len(distinct) > 3 or sum(map(len, distinct)) > 300:
         return message
-    return f"{message}: " + ", ".join(json.loads(text) for text in distinct)
+    listed = ", ".join(json.loads(text) for text in distinct)
+    if len(distinct) == len(values):
+        return listed
+    return f"{listed} ({len(values)} times)" if len(distinct) == 1 else f"{message}: {listed}"
