@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TEXTS = ("device", "driver", "cuda", "torch", "date", "commit")
 MORE = ("cudnn", "unit", "command", "code")
 MOST_LINES = 40
-MOST_OPEN = 12  # lines of samples that stand open on a page
+MOST_OPEN = 12  # lines of samples that stand open where several measurements follow each other
 
 
 class RecordingError(ValueError):
@@ -110,13 +110,16 @@ class Shown:
         self._measurement, self._error = measurement, error
 
     def __str__(self) -> str:
-        return "\n".join([*self._head(), *(f"  {line}" for line in (*self._lines(), *self._predicted()))])
+        return "\n".join([*self._head(), *(f"  {line}" for line in (*self._expected(), *self._lines()))])
 
     __repr__ = __str__
 
-    def _predicted(self) -> list[str]:
-        """What was expected before anybody measured; it stays beside what was found."""
-        return [f"Predicted: {self._measurement.predicted}"] if self._measurement else []
+    def _expected(self) -> list[str]:
+        """What was predicted before anybody measured: it stays beside what was found. Before, also what is measured."""
+        if self._measurement is None:
+            return []
+        about = [] if self.recording else [self._measurement.about]
+        return [*about, f"Predicted: {self._measurement.predicted}"]
 
     def _head(self) -> list[str]:
         head = [f"Not measured now: {self._error}"] if self._error else []
@@ -125,24 +128,26 @@ class Shown:
         return [*head, f"No recording {self.name} is on file: this was not measured on a GPU yet."]
 
     def _lines(self) -> list[str]:
-        """What is listed under the head: the samples in short, or what a GPU would measure."""
+        """The samples in short."""
         if self.recording is None:
-            return [self._measurement.about] if self._measurement else []
+            return []
         lines = [f"{what}: {description}" for what, description in rows(self.recording.samples)]
         more = len(lines) - MOST_LINES
         return lines if more <= 1 else [*lines[:MOST_LINES], f"... and {more} more lines like these"]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        head = "".join(f"<p style='margin:4px 0'>{escape(line)}</p>" for line in self._head())
+        return {"text/html": self.html(), "text/plain": str(self)}
+
+    def html(self, most_open: int = MOST_LINES) -> str:
+        """The box of a page. most_open: lines of samples that stand open; more are in a fold."""
+        head = "".join(
+            f"<p style='margin:4px 0'>{escape(line)}</p>" for line in (*self._head(), *self._expected())
+        )
         lines = self._lines()
-        many = self.recording is not None and len(lines) > MOST_OPEN
-        samples = _listed(lines)
-        body = head + (fold(f"{len(lines)} lines of samples", samples) if many else samples)
-        return {"text/html": box(body + _listed(self._predicted())), "text/plain": str(self)}
-
-
-def _listed(lines: list[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>" if lines else ""
+        listed = f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>" if lines else ""
+        return box(
+            head + (fold(f"{len(lines)} lines of samples", listed) if len(lines) > most_open else listed)
+        )
 
 
 def show(name: str) -> Shown:
@@ -201,8 +206,7 @@ class OnGpu:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         there, missing = (
-            "".join(one._repr_mimebundle_()["text/html"] for one in some)
-            for some in (self._there, self._missing)
+            "".join(one.html(MOST_OPEN) for one in some) for some in (self._there, self._missing)
         )
         if missing:
             names = ", ".join(one.name for one in self._missing)

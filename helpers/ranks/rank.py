@@ -239,7 +239,9 @@ def _settle(rank: int, order: Order) -> None:
 def _join(rank: int, order: Order) -> None:
     """The default process group."""
     if "nccl" in order.backend:
-        torch.cuda.set_device(rank % max(1, torch.cuda.device_count()))  # that ranks share a GPU is for NCCL to refuse
+        torch.cuda.set_device(
+            rank % max(1, torch.cuda.device_count())
+        )  # that ranks share a GPU is for NCCL to refuse
     store = dist.TCPStore("127.0.0.1", order.port, is_master=False)
     timeout = None if order.group_timeout is None else timedelta(seconds=order.group_timeout)
     refuse_unknown_ranks()
