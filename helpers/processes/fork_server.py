@@ -28,7 +28,7 @@ def fork_server() -> BaseContext:
 
 def imported() -> list[str]:
     """What a fork server that is started now imports beforehand, in order."""
-    return [*IMPORTED, "helpers.processes.frozen"]
+    return ["helpers.processes.uncollected", *IMPORTED, "helpers.processes.frozen"]
 
 
 def started(start: Callable[[], Started]) -> Started:

@@ -10,6 +10,7 @@ from helpers.processes import huge_pages
 
 gc.collect()
 gc.freeze()
+gc.enable()  # `uncollected`, the first, has stopped it
 huge_pages.collapse()
 # Else some libraries complain at the server's end that nobody frees what is theirs.
 atexit.register(gc.unfreeze)
