@@ -157,15 +157,15 @@ class Scheduler:
         self._hand_over()
 
     def _step_aside(self, me: _Rank, among: list[_Rank] | None = None) -> None:
-        me.environment = _Environment.here()
+        me.environment = now = _Environment.here()
         me.go.clear()
-        self._hand_over(among)
+        self._hand_over(among, now)
         me.go.wait()
         if self.failure is not None:
             raise Left
 
-    def _hand_over(self, among: list[_Rank] | None = None) -> None:
-        """Chooses who runs next and wakes that rank; the caller waits or ends."""
+    def _hand_over(self, among: list[_Rank] | None = None, now: _Environment | None = None) -> None:
+        """Chooses who runs next and wakes that rank; the caller waits or ends. now: see _Environment.put_back."""
         nobody = all(rank.over for rank in self.ranks)
         if nobody:
             self._finished.set()
@@ -173,14 +173,14 @@ class Scheduler:
         if self.failure is None:
             able = among or [rank for rank in self._from_the_next() if self._can_run(rank)]
             if able:
-                self._wake(self.order.choice(able) if self.order else able[0])
+                self._wake(self.order.choice(able) if self.order else able[0], now)
                 return
             self.failure = self._deadlock()
-        self._wake(next(rank for rank in self.ranks if not rank.over))  # to leave
+        self._wake(next(rank for rank in self.ranks if not rank.over), now)  # to leave
 
-    def _wake(self, rank: _Rank) -> None:
+    def _wake(self, rank: _Rank, now: _Environment | None) -> None:
         self.now = rank
-        rank.environment.put_back()
+        rank.environment.put_back(now)
         rank.go.set()
 
     def _from_the_next(self) -> Iterator[_Rank]:
@@ -218,7 +218,8 @@ class _Environment:
     @classmethod
     def here(cls) -> _Environment:
         variables = {name: os.environ.get(name) for name in cls.NAMES}
-        return cls(torch.get_rng_state(), np.random.get_state(), random.getstate(), variables)
+        # numpy's as a dict: the tuple is only for the generator that it has by default.
+        return cls(torch.get_rng_state(), np.random.get_state(legacy=False), random.getstate(), variables)
 
     def of_rank(self, rank: int, world: int) -> _Environment:
         variables: dict[str, str | None] = dict(
@@ -226,15 +227,28 @@ class _Environment:
         )
         return _Environment(self.torch, self.numpy, self.random, variables)
 
-    def put_back(self) -> None:
+    def put_back(self, now: _Environment | None = None) -> None:
+        """now: what is there, where somebody has just looked. numpy's generator, slow to write, is then left if it fits."""
         torch.set_rng_state(self.torch)
-        np.random.set_state(self.numpy)
+        if now is None or not _are_alike(now.numpy, self.numpy):
+            np.random.set_state(self.numpy)
         random.setstate(self.random)
         for name, value in self.variables.items():
+            if now is not None and value == now.variables[name]:
+                continue
             if value is None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _are_alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two states of numpy's generator are known to be the same."""
+    if not one["bit_generator"] == other["bit_generator"] == "MT19937":  # somebody has put another one there
+        return False
+    (key, at), (its_key, its_at) = ((each["state"]["key"], each["state"]["pos"]) for each in (one, other))
+    rest, its_rest = ((each["has_gauss"], each["gauss"]) for each in (one, other))
+    return at == its_at and rest == its_rest and key.tobytes() == its_key.tobytes()
 
 
 _schedulers: list[Scheduler] = []
