@@ -76,7 +76,7 @@ def started(answer: Callable[[int], None], trial: Trial, *args: int, **kwargs: i
 
 
 def others(answer: Callable[[int], None], trial: Trial, base_seed: int, id: int) -> dict[str, float]:
-    """`start(...).others` alone, in a third of the time."""
+    """`start(...).others` alone, in about half the time."""
     dataset = Noisy(10, 5)
     with worker(base_seed, id, WORKERS, dataset):
         _nudge()
