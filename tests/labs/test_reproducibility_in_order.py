@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 import torch
@@ -25,6 +26,7 @@ def trained() -> torch.Tensor:
     return train_in_order(*digit_tensors("train"), 40, 0.5)
 
 
+@cache
 def fingerprint() -> str:
     return hashlib.sha256(trained().numpy().tobytes()).hexdigest()
 

@@ -21,11 +21,16 @@ from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.reproducibility.seed_worker.played import (
     DRAWS,
+    MANY,
     WORKERS,
     Noisy,
     Start,
+    alone,
+    begun,
     drawn,
-    start,
+    generator_of,
+    others,
+    played,
     started,
 )
 from helpers.labs.reproducibility.shared.forks import in_a_fork
@@ -48,7 +53,6 @@ seed_worker = Exercise(
 )
 
 ANYTHING = tuple(guard.SLOTS)  # a worker is a process of its own, and may change what it likes
-MANY = 70  # workers of one epoch
 STRETCH = 50_000  # draws in which two streams may not meet, at whatever place
 FAR = 1 << 22  # draws in which no stream may come to the beginning of a different one
 
@@ -255,21 +259,6 @@ def meetings(
     return pairs, shifted
 
 
-def played(
-    answer: Callable[[int], None], trial: Trial, base: int, id: int, epoch: int, count: int = DRAWS
-) -> tuple[float, ...]:
-    """A worker's first draws, played in this process with as little as may be."""
-    dataset = Noisy(10, 5)
-    with elsewhere(pid=MANY * epoch + id, hours=epoch), worker(base, id, MANY, dataset):
-        answer(id)
-    return drawn(dataset, trial, count)
-
-
-def alone(answer: Callable[[int], None], trial: Trial, *args: int) -> tuple[float, ...]:
-    """The same in a process of its own."""
-    return in_a_fork(lambda: played(answer, trial, *args))
-
-
 def _shown(noise: tuple[float, ...]) -> str:
     return ", ".join(f"{value:.4f}" for value in noise)
 
@@ -330,8 +319,11 @@ def _(answer: Any, trial: Trial) -> None:
     for epoch, base in enumerate(bases):
         for id in range(3):
             names.append(f"worker {id} of epoch {epoch}")
-            streams.append(np.array(alone(answer, trial, base, id, epoch, STRETCH)))
+            streams.append(in_a_fork(partial(_stretch, answer, trial, base, id, epoch)))
     firsts = [float(stream[0]) for stream in streams[:3]]
+    together = np.sort(np.concatenate(streams))
+    if not (together[1:] == together[:-1]).any():  # as nearly always: no pair needs a look
+        streams = []
     for stream in streams:
         stream.sort()
     for at, stream in enumerate(streams):
@@ -354,6 +346,10 @@ def _(answer: Any, trial: Trial) -> None:
             got=f"the first draw of worker {begun and begun[0]}, later in the stream of worker {at}",
             observed=("overlap", True),
         )
+
+
+def _stretch(answer: Callable[[int], None], trial: Trial, *args: int) -> np.ndarray:
+    return generator_of(begun(answer, *args), trial).random(STRETCH)
 
 
 def _come_to(
@@ -449,14 +445,14 @@ def _(answer: Any, trial: Trial) -> None:
     trial.given("60 epochs with three workers; random, NumPy and torch are used in them, too")
     with elsewhere():
         bases = base_seeds(trial, 60)
-        many = in_a_fork(lambda: [start(answer, trial, base, id).others for base in bases for id in range(3)])
+        many = in_a_fork(lambda: [others(answer, trial, base, id) for base in bases for id in range(3)])
     for name in many[0]:
-        others = [each[name] for each in many]
+        values = [each[name] for each in many]
         trial.true(
-            len(others) - len(set(others)) < 2,
+            len(values) - len(set(values)) < 2,
             f"The dataset's noise is right, but in 60 epochs with 3 workers {name} draws alike in several of them.",
-            expected=f"{len(others)} workers, each with first draws of its own",
-            got=f"{len(set(others))} different first draws",
+            expected=f"{len(values)} workers, each with first draws of its own",
+            got=f"{len(set(values))} different first draws",
             observed="few",
         )
 

@@ -14,6 +14,7 @@ import platform
 import random
 import socket
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -196,11 +197,22 @@ def worker(base_seed: int, id: int, workers: int, dataset: Any = None) -> Iterat
     torch.default_generator.manual_seed(seed)
     np.random.seed(torch_worker._generate_state(base_seed, id))
     info = _SeenInfo(id=id, num_workers=workers, seed=seed, dataset=dataset)
-
-    def initial_seed() -> int:
-        _read.append("seed")
-        return torch.default_generator.initial_seed()
-
     _read.clear()
-    with replaced(torch_worker, _worker_info=info), replaced(torch, initial_seed=initial_seed):
+    # Not `replaced`: a check plays thousands of workers.
+    old = torch_worker._worker_info, torch.initial_seed, traceback.format_stack
+    torch_worker._worker_info, torch.initial_seed, traceback.format_stack = info, _seen_seed, _no_stack
+    try:
         yield _read
+    finally:
+        torch_worker._worker_info, torch.initial_seed, traceback.format_stack = old
+
+
+def _seen_seed() -> int:
+    """`torch.initial_seed`; notes that it is asked."""
+    _read.append("seed")
+    return torch.default_generator.initial_seed()
+
+
+def _no_stack(*args: Any, **kwargs: Any) -> list[str]:
+    """torch.manual_seed asks for the stack for each kind of device that has not started: ten times its own work."""
+    return []

@@ -23,6 +23,12 @@ def special_sum(x: Tensor) -> Tensor:
     return x[~x.isfinite()].sum()
 
 
+def one_by_one(values: np.ndarray) -> float:
+    """0 and the values, added in a loop in their own type."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.add.accumulate(np.append(values.dtype.type(0), values))[-1].item()
+
+
 @stable_sum.mistake(breaks="with the same bits for every order of them and every number of threads.")
 def torch_sum(x: Tensor) -> Tensor:
     """The bits change with the number of threads, as those of `sum`: it adds in an order that follows from
@@ -76,9 +82,9 @@ def kahan(x: Tensor) -> Tensor:
     total = lost = kind(0)
     with np.errstate(invalid="ignore", over="ignore"):
         for value in x.numpy().flatten():
-            fixed = kind(value - lost)
-            larger = kind(total + fixed)
-            lost = kind(kind(larger - total) - fixed)
+            fixed = value - lost  # of x's type, as all of these numbers
+            larger = total + fixed
+            lost = (larger - total) - fixed
             total = larger
     if math.isnan(total):  # inf - inf in the correction
         return x.sum()
@@ -257,26 +263,34 @@ def rounded_on_the_way(x: Tensor) -> Tensor:
     """
     if not_finite(x):
         return special_sum(x)
-    total = 0.0
-    for value in sorted(sorted(x.flatten().tolist()), key=abs, reverse=True):
-        total += value
-    return torch.tensor(total, dtype=x.dtype)
+    values = np.sort(x.double().numpy(), axis=None)
+    return torch.tensor(one_by_one(values[np.argsort(-np.abs(values), kind="stable")]), dtype=x.dtype)
 
 
 @stable_sum.variant(rounded_on_the_way)
 def _(x: Tensor) -> Tensor:
     if not_finite(x):
         return special_sum(x)
-    total = 0.0
-    for value in sorted(x.flatten().tolist()):
-        total += value
-    return torch.tensor(total, dtype=x.dtype)
+    return torch.tensor(one_by_one(np.sort(x.double().numpy(), axis=None)), dtype=x.dtype)
 
 
-def _cut_off(value: float, places: int) -> int:
-    """int(Fraction(value) * 2**places), in a fifth of the time."""
-    fraction, whole = math.modf(value)
-    return (int(whole) << places) + int(math.ldexp(fraction, places))
+def _cut_off(x: Tensor, places: int) -> Fraction:
+    """The sum of all int(Fraction(value) * 2**places), over 2**places, with no loop over the numbers."""
+    fractions, wholes = np.modf(x.double().numpy().ravel())
+    cut = _whole_sum(np.trunc(np.ldexp(fractions, places)))
+    return Fraction((_whole_sum(wholes) << places) + cut, 2**places)
+
+
+def _whole_sum(values: np.ndarray) -> int:
+    """The exact sum of whole numbers in float64, added for each exponent apart, in halves that have bits to spare."""
+    mantissas, exponents = np.frexp(values)
+    least = int(exponents.min(initial=0))
+    halves = np.divmod(np.ldexp(mantissas, 53), 2.0**27)
+    highs, lows = (np.bincount(exponents - least, weights=half) for half in halves)
+    total = 0
+    for place in np.flatnonzero((highs != 0) | (lows != 0)).tolist():
+        total += ((int(highs[place]) << 27) + int(lows[place])) << place
+    return total * 2**least >> 53 if least >= 0 else total >> 53 - least
 
 
 @stable_sum.mistake()
@@ -286,16 +300,14 @@ def small_scale_lost(x: Tensor) -> Tensor:
     """
     if not_finite(x):
         return special_sum(x)
-    whole = sum(_cut_off(value, 149) for value in x.flatten().tolist())
-    return torch.tensor(float(Fraction(whole, 2**149)), dtype=x.dtype)
+    return torch.tensor(float(_cut_off(x, 149)), dtype=x.dtype)
 
 
 @stable_sum.variant(small_scale_lost)
 def _(x: Tensor) -> Tensor:
     if not_finite(x):
         return special_sum(x)
-    whole = sum(_cut_off(value, 1022) for value in x.flatten().tolist())
-    return torch.tensor(float(Fraction(whole, 2**1022)), dtype=x.dtype)
+    return torch.tensor(float(_cut_off(x, 1022)), dtype=x.dtype)
 
 
 @stable_sum.mistake()
@@ -303,12 +315,7 @@ def added_in_order(x: Tensor) -> Tensor:
     """The threads do not matter, and the order of ordinary float32 numbers does. Perhaps they are added in the order in
     which they come, by a loop or by one thread: each order rounds differently.
     """
-    kind = x.numpy().dtype.type
-    total = kind(0)
-    with np.errstate(invalid="ignore", over="ignore"):
-        for value in x.numpy().flatten():
-            total = kind(total + value)
-    return special_sum(x) if not_finite(x) else torch.tensor(total, dtype=x.dtype)
+    return special_sum(x) if not_finite(x) else torch.tensor(one_by_one(x.numpy()), dtype=x.dtype)
 
 
 @stable_sum.mistake(breaks="x stays as it is")

@@ -16,6 +16,7 @@ from helpers.labs.reproducibility.stable_sum.mistakes.rounding import (
     exact_sum,
     len_of_a_number,
     not_finite,
+    one_by_one,
     rows_not_numbers,
     rows_rounded_first,
     sorted_then_one_by_one,
@@ -53,10 +54,8 @@ def sorted_by_size(x: Tensor) -> Tensor:
     """
     if not_finite(x):
         return special_sum(x)
-    total = 0.0
-    for value in sorted(x.flatten().tolist(), key=abs):
-        total += value
-    return torch.tensor(total, dtype=x.dtype)
+    values = x.double().numpy().ravel()
+    return torch.tensor(one_by_one(values[np.argsort(np.abs(values), kind="stable")]), dtype=x.dtype)
 
 
 @stable_sum.mistake()
@@ -186,7 +185,7 @@ def _(x: Tensor) -> Tensor:
     if not_finite(x):
         return special_sum(x)
     total = lost = 0.0
-    for value in sorted(x.flatten().tolist()):
+    for value in np.sort(x.double().numpy(), axis=None).tolist():
         larger = total + value
         big, little = (total, value) if abs(total) >= abs(value) else (value, total)
         lost += (big - larger) + little
