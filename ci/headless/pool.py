@@ -27,7 +27,10 @@ from ci.headless.words import ended, indented
 from ci.notebooks.files import Problem, reason
 
 POLL = 0.05  # seconds between two looks at the jobs
-LOOK = 2.0  # seconds between two looks at a job's memory: one takes some 20 ms
+LOOK = 2.0  # seconds between two looks at a job's memory
+LOOK_SHARE = (
+    0.01  # of the time that a job runs: as much processor time may these looks take, 20 ms or more each
+)
 GRACE = 10.0  # seconds a job has to end itself
 FULL = 2**20  # bytes; with less room a kernel cannot even start
 STARTS = 3  # times a job is started whose kernel lost its port before it had it
@@ -43,7 +46,7 @@ class _Running:
         self.log, self.events = self.folder / "log", self.folder / "events"
         self.events.touch()
         self.seen, self.news, self.cell, self.no_kernel = 0, self.started, "", False
-        self.looked, self.peak = self.started, 0  # the last look at its memory; the most seen, in bytes
+        self.next_look, self.peak = self.started + LOOK, 0  # at its memory; the most seen, in bytes
         self.outcome = Outcome(work.name)
         env = environment(root, self.folder, strict=work.strict)
         env |= {
@@ -135,9 +138,11 @@ class _Running:
 
     def look_at_memory(self) -> None:
         """Note how much its processes hold, from time to time."""
-        if time.monotonic() - self.looked > LOOK:
+        if time.monotonic() > self.next_look:
+            before = time.process_time()
             self.peak = max(self.peak, free_memory.held(child.marked(self.mark)))
-            self.looked = time.monotonic()
+            took = time.process_time() - before
+            self.next_look = time.monotonic() + max(LOOK, took / LOOK_SHARE)
 
     def is_silent(self, limit: float) -> bool:
         return time.monotonic() - self.news > limit

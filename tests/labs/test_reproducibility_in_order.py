@@ -18,7 +18,14 @@ from helpers.labs.reproducibility.shown.in_order import MOMENTUM, product, total
 from helpers.paths import ROOT
 
 SETTINGS, _ = portable.settings(portable.capability())
-BITS = "from tests.labs.test_reproducibility_in_order import fingerprint; print(fingerprint())"
+# No look for garbage among imports, and no end of torch: half a second of each process.
+BITS = """
+import gc, os
+gc.disable()
+from tests.labs.test_reproducibility_in_order import fingerprint
+print(fingerprint(), flush=True)
+os._exit(0)
+"""
 
 
 def trained() -> torch.Tensor:
@@ -31,13 +38,18 @@ def fingerprint() -> str:
     return hashlib.sha256(trained().numpy().tobytes()).hexdigest()
 
 
+@pytest.fixture(scope="module")
+def here() -> str:
+    return fingerprint()
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_its_bits_are_the_same_under(setting: portable.Setting) -> None:
+def test_its_bits_are_the_same_under(setting: portable.Setting, here: str) -> None:
     environment = os.environ | setting.variables
     done = subprocess.run(
         [sys.executable, "-c", BITS], capture_output=True, text=True, cwd=ROOT, env=environment, check=True
     )
-    assert done.stdout.strip() == fingerprint()
+    assert done.stdout.strip() == here
 
 
 def test_it_trains_as_torch_does() -> None:

@@ -50,6 +50,32 @@ def test_what_a_process_holds_stays_the_same_in_large_pages() -> None:
     assert large >= least
 
 
+FORKS = """
+import os
+from helpers.processes import huge_pages
+
+huge_pages.collapse = lambda: print("large pages after", forks, "forks of", "it" if os.getpid() == here else "a fork")
+here, forks = os.getpid(), 0
+huge_pages.collapse_before_fork(3)
+for forks in range(5):
+    if os.fork() == 0:
+        for _ in range(5):
+            if os.fork() == 0:
+                os._exit(0)
+            os.wait()
+        os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_large_pages_are_made_once_and_only_by_a_process_that_forks_often() -> None:
+    done = subprocess.run(
+        [sys.executable, "-u", "-c", FORKS], cwd=paths.ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert (done.stdout, done.stderr) == ("large pages after 2 forks of it\n", "")
+
+
 def test_elsewhere_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huge_pages, "SIZE", paths.ROOT / "no such file")
     assert huge_pages.collapse() == 0

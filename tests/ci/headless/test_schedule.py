@@ -164,6 +164,7 @@ def test_memory_that_processes_share_is_counted_once():
 
 def test_the_peak_of_a_job_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pool, "LOOK", 0.0)
+    monkeypatch.setattr(pool, "LOOK_SHARE", 1.0)
     waits = (
         "import json, os, time\nheld = bytearray(b'x' * 2**27)\nend = time.monotonic() + 60\n"
         "seen = open(os.environ['LABBOOK_EVENTS'] + '-looked', 'w').name\n"
