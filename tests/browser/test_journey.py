@@ -43,8 +43,11 @@ class Way:
 
     @cached_property
     def core(self) -> list[Exercise]:
-        every = helpers.exercises().values()
-        return [one for one in every if one.id.startswith(self.number) and one.core]
+        """In the notebook's order: a later one may need an earlier one's answer."""
+        notebook = json.loads((paths.ROOT / "solutions" / f"{self.stem}.ipynb").read_text(encoding="utf-8"))
+        places = {cell["id"]: place for place, cell in enumerate(notebook["cells"])}
+        every = (one for one in helpers.exercises().values() if one.id.startswith(self.number) and one.core)
+        return sorted(every, key=lambda one: places[cell_of(one)])
 
     @property
     def exercise(self) -> Exercise:

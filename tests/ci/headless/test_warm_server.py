@@ -301,9 +301,11 @@ def test_the_jobs_of_a_run_are_counted(tmp_path: Path, monkeypatch: pytest.Monke
     failed, heard = output_of(lambda: run(tmp_path, [], force=True))
     assert failed == 0 and "kernels: 1 forked\n" in heard
     store(tmp_path / "solutions" / "02_two.ipynb", code("two", "2"))
-    monkeypatch.setenv(CHOICE, "forked")
     failed, heard = output_of(lambda: run(tmp_path, [], force=True))
     assert failed == 0 and "kernels: 2 forked\n" in heard
+    monkeypatch.setenv(CHOICE, "forked")
+    failed, heard = output_of(lambda: run(tmp_path, ["2"], force=True))
+    assert failed == 0 and "kernels: 1 forked\n" in heard
     monkeypatch.setenv(CHOICE, "stock")
     failed, heard = output_of(lambda: run(tmp_path, [], force=True))
     assert failed == 0 and "kernels: 2 stock (as chosen)\n" in heard

@@ -20,10 +20,7 @@ def fsum(x: Tensor) -> Tensor:
 def fractions(x):
     if x.isnan().any() or x.isinf().any():
         return sum(value for value in x.flatten() if not value.isfinite())
-    tops: dict[int, int] = {}  # by the number below: a Fraction for each element takes ten times as long
-    for top, bottom in map(float.as_integer_ratio, x.reshape(-1).tolist()):
-        tops[bottom] = tops.get(bottom, 0) + top
-    return x.new_tensor(float(sum((Fraction(top, bottom) for bottom, top in tops.items()), Fraction(0))))
+    return x.new_tensor(float(sum((Fraction(value) for value in x.reshape(-1).tolist()), Fraction(0))))
 
 
 def whole_numbers(x: Tensor) -> Tensor:

@@ -185,7 +185,7 @@ def exact_sum(x: Tensor) -> Tensor:
 @stable_sum.mistake()
 def neumaier(x: Tensor) -> Tensor:
     """Two numbers were enough for 1e30 and 1, and not for three sizes that cancel. Perhaps a sum with a correction in
-    float64 (Neumaier's): the correction itself is rounded. Only an exact sum holds for all.
+    float64 (Neumaier's, or Python's own `sum` from 3.12 on): the correction itself is rounded. Only an exact sum holds for all.
     """
     if not_finite(x):
         return special_sum(x)
@@ -528,4 +528,5 @@ def _(x: Tensor) -> Tensor:
 def _(x: Tensor) -> Tensor:
     if not_finite(x):
         return special_sum(x)
-    return x.new_tensor(sum(math.fsum(part.tolist()) for part in x.flatten().split(256)))
+    sums = [math.fsum(part.tolist()) for part in x.flatten().split(256)]
+    return x.new_tensor(np.add.accumulate(sums)[-1])  # as Python's sum before 3.12, which corrects itself
