@@ -181,7 +181,7 @@ def _of_error(exercise: Spec, prop: Property, error: BaseException, trial: Trial
     observed = (
         "raised",
         type(error).__name__,
-        re.sub(r"0x[0-9a-f]+|[\w.<>]+(?=\(\))|\d+", "#", _without_traceback(whole)[:400])
+        re.sub(r"0x[0-9a-f]+|[\w.<>]+(?=\(\))|\d+", "#", _as_stored(_without_traceback(whole))[:400])
         if not isinstance(error, RecursionError)  # its text tells where the stack happened to end
         else "",
         trial._given,
@@ -202,6 +202,11 @@ def _of_error(exercise: Spec, prop: Property, error: BaseException, trial: Trial
         found = Finding("wrong", message, observed=observed, frames=frames)
     found.given = trial._given
     return found
+
+
+def _as_stored(text: str) -> str:
+    """An error's text in the words of Python 3.11, in which outcomes are stored."""
+    return text.replace("iterable argument is empty", "arg is an empty sequence")  # of max() and min()
 
 
 def _without_traceback(text: str) -> str:
