@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from typing import Any
-
-import pytest
 
 from helpers import paths
 
@@ -81,45 +78,20 @@ def seen():
 '''
 
 
-# Torch is imported once. Each piece of code has a process of its own, with nothing else in it, that ends as Python does.
-FORKS = """
-import json, os, sys, torch
-for line in sys.stdin:
-    code, *files = json.loads(line)
-    if os.fork() == 0:
-        for number, file in enumerate([os.devnull, *files]):
-            os.dup2(os.open(file, os.O_RDWR | os.O_CREAT), number)
-        exec(code)
-        break
-    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
-"""
-Output = Callable[[str], Any]
-
-
-@pytest.fixture(scope="module")
-def output(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Output]:
-    """What code prints last in a Python that has imported torch, as data; fails if it fails."""
-    started = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", FORKS],
+def output(code: str) -> Any:
+    """What a Python of its own prints last, as data; fails if it fails."""
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
         cwd=paths.ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        capture_output=True,
         text=True,
+        timeout=120,
     )
-
-    def printed(code: str) -> Any:
-        out, err = (tmp_path_factory.mktemp("printed") / name for name in ("out", "err"))
-        started.stdin.write(json.dumps([code, str(out), str(err)]) + "\n")
-        started.stdin.flush()
-        assert started.stdout.readline() == "0\n", err.read_text()
-        return json.loads(out.read_text().splitlines()[-1])
-
-    with started:
-        yield printed
-        started.stdin.close()
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.splitlines()[-1])
 
 
-def test_installing_changes_nothing_for_others(output: Output) -> None:
+def test_installing_changes_nothing_for_others() -> None:
     before, after = output(
         SEEN
         + """
@@ -137,7 +109,7 @@ else:
     assert before == after
 
 
-def test_importing_installs_nothing_and_installing_twice_is_installing_once(output: Output) -> None:
+def test_importing_installs_nothing_and_installing_twice_is_installing_once() -> None:
     assert output(
         """
 import json, torch
@@ -153,7 +125,7 @@ print(json.dumps([*before, same, torch.sim.Stream is streams.Stream, streams.DEV
     ) == ["privateuseone", False, True, True, "sim"]
 
 
-def test_the_first_operations_load_no_large_module_and_dtensors_work_as_before(output: Output) -> None:
+def test_the_first_operations_load_no_large_module_and_dtensors_work_as_before() -> None:
     """DTensor and with it sympy would be loaded by torch, the compiler by kernels for shapes: seconds.
 
     C++ keeps a stand-in for the class of DTensors when the device is installed first.
@@ -186,7 +158,7 @@ dist.destroy_process_group()
     assert found == [True, [[5, 14], [14, 50]], [[6, 10, 14], [6, 10, 14]]]
 
 
-def test_where_it_cannot_be_installed_it_says_why(output: Output) -> None:
+def test_where_it_cannot_be_installed_it_says_why() -> None:
     no_hook, no_place = output(
         """
 import json, torch, torch.utils.backend_registration as registration
@@ -209,7 +181,7 @@ print(json.dumps([no_hook, said()]))
     assert "_setup_privateuseone_for_python_backend" in no_hook and "'other'" in no_place
 
 
-def test_it_survives_a_fork(output: Output) -> None:
+def test_it_survives_a_fork() -> None:
     """Installed before the fork, used after it, also for a first backward pass in the child."""
     assert output(
         """
