@@ -28,9 +28,7 @@ from ci.notebooks.files import Problem, reason
 
 POLL = 0.05  # seconds between two looks at the jobs
 LOOK = 2.0  # seconds between two looks at a job's memory
-LOOK_SHARE = (
-    0.01  # of the time that a job runs: as much processor time may these looks take, 20 ms or more each
-)
+LOOK_SHARE = 0.01  # of a job's time, which these looks may take of the processor's: each takes 20 ms or more
 GRACE = 10.0  # seconds a job has to end itself
 FULL = 2**20  # bytes; with less room a kernel cannot even start
 STARTS = 3  # times a job is started whose kernel lost its port before it had it
