@@ -457,7 +457,7 @@ def _restored_names(space: str, old: dict[str, Any]) -> list[str]:
             if space == "builtins" or hides:
                 changed.append(f"{space}.{name}")
                 _delattr(owner, name)
-        elif now[name] is not old[name]:
+        elif now[name] is not old[name] and not _is_hooked_step(now[name], old[name]):
             # A rebound flag of a module (private, not a function) is the module's own business.
             if _is_patch(owner, name, old[name], now[name]):
                 changed.append(f"{space}.{name}")
@@ -474,6 +474,14 @@ def _is_patch(owner: Any, name: str, old: Any, new: Any) -> bool:
     if (isinstance(owner, _type) or name == "manual_seed") and _is_from_torch(new):
         return False
     return callable(old) or not name.startswith("_")
+
+
+def _is_hooked_step(new: Any, old: Any) -> bool:
+    """Whether torch wrapped an optimizer's `step`, as the first one of a kind has it done.
+
+    It stays: the hooks of the optimizers that are there by then run in the wrapping.
+    """
+    return getattr(new, "hooked", None) is True and new.__wrapped__ is old and _is_from_torch(new)
 
 
 def _is_from_torch(value: Any) -> bool:

@@ -94,3 +94,23 @@ def test_what_the_check_has_replaced_stays() -> None:
     with replaced(Equal):
         assert guard.restore(guard.snapshot()) == []
         assert isinstance(torch.allclose, Equal)
+
+
+def test_the_first_optimizer_s_hooks_run_after_a_call() -> None:
+    """torch wraps the class's `step` when it makes the first optimizer of a kind: unwrapped, hooks would be silent."""
+    p, ran = torch.zeros(1, requires_grad=True), []
+    wrapped = torch.optim.SGD.step
+    if hasattr(wrapped, "hooked"):
+        torch.optim.SGD.step = wrapped.__wrapped__  # as in a fresh process
+    try:
+        state = guard.snapshot(guard.DISTURBING)
+        optimizer = torch.optim.SGD([p])
+        optimizer.register_step_post_hook(lambda *args: ran.append(1))
+        assert guard.restore(state) == []
+        p.sum().backward()
+        optimizer.step()
+        assert ran == [1]
+        torch.optim.SGD.step = lambda self: None
+        assert guard.restore(guard.snapshot()) == [] and guard.restore(state) == ["torch.optim.SGD.step"]
+    finally:
+        torch.optim.SGD.step = wrapped
