@@ -233,6 +233,8 @@ def values(answer: Any, trial: Trial) -> None:
     with torch.no_grad():
         for param in module.parameters():
             param.copy_(drawn(trial, *param.shape))
+        factors = _others(module)[0].view(-1)
+        factors.copy_(factors.abs())[::2] *= -1  # of both signs, whatever was drawn
         want = x
         for linear in _linears(module):
             product = want @ linear.weight.T
