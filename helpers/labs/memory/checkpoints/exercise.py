@@ -191,6 +191,15 @@ def _counted(answer: Any, trial: Trial, largest: int, about: str, why: str) -> N
         )
 
 
+@checkpoints.property("to the last byte of large outputs, too", asks=MOST, once_right=True)
+def large_outputs(answer: Any, trial: Trial) -> None:
+    # More than a float of 32 bits counts exactly, then one of 64; and rounded down by one, then up.
+    for power in (24, 53):
+        for large in (2**power + 1, 2**power + 3):
+            for sizes, budget in (([large], large), ([large, 1], large), ([1, large, 1], large + 1)):
+                Case(answer, trial, sizes, budget).best(by_force(sizes, budget))
+
+
 @checkpoints.property("sixty layers within the time", asks=SIXTY, once_right=True)
 def sixty_layers(answer: Any, trial: Trial) -> None:
     # Three times: the limit of a check allows three of a second, and not three of two.

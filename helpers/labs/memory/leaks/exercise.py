@@ -165,6 +165,15 @@ def not_garbage(answer: Any, trial: Trial) -> None:
             "A cycle of references holds x.cos() until the garbage collector runs, and here it runs only when it is called.",
             by_itself=False,
         )
+    require(
+        answer,
+        trial,
+        "a step that calls gc.collect(), keeps x.tanh(), and until the next call an object which holds x.cos() and itself",
+        inputs.older_cycles,
+        "Before the third call lets it go, the object has outlived a collection: so it is of an older generation, and only a "
+        "collection of all generations frees it.",
+        by_itself=False,
+    )
 
 
 @leaks.property("three calls, and the second is watched", asks=CALLS)

@@ -306,6 +306,17 @@ def late_cycles(g: torch.Generator) -> Step:
     return step
 
 
+def older_cycles(g: torch.Generator) -> Step:
+    """The same, and the cycle has outlived a collection by then: it is of the oldest generation."""
+    step = late_cycles(g)
+
+    def collected() -> None:
+        gc.collect()
+        step()
+
+    return collected
+
+
 def growing(g: torch.Generator) -> Step:
     """Each call runs more operations than the one before: what it keeps comes first, by a different operation each time."""
     x = drawn(g, 5, 4)

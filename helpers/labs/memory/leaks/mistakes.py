@@ -80,6 +80,16 @@ def all_calls_watched(step: Step) -> Any:
     return sorted(of_each_memory(ran))
 
 
+@leaks.variant(all_calls_watched)
+def _(step: Step) -> Any:
+    with operations() as ran:
+        step()
+        step()
+    step()
+    gc.collect()
+    return sorted(of_each_memory(ran))
+
+
 @leaks.mistake(breaks=EACH)
 def second_and_third(step: Step) -> Any:
     """What the third call made is named, too. Nothing came after it that could have replaced its memory."""
@@ -115,8 +125,8 @@ def _(step: Step) -> Any:
 
 @leaks.mistake(breaks=LEAK)
 def in_two_calls(step: Step) -> Any:
-    """What the second call leaves behind is left out where the third does not leave the same. Perhaps the names of two calls
-    were compared: watched is the memory of one.
+    """What the second call leaves behind is left out where a different call does not leave the same. Perhaps the names of two
+    calls were compared: watched is the memory of one.
     """
     step()
     with operations() as second:
@@ -125,6 +135,17 @@ def in_two_calls(step: Step) -> Any:
         step()
     gc.collect()
     return sorted((Counter(of_each_memory(second)) & Counter(of_each_memory(third))).elements())
+
+
+@leaks.variant(in_two_calls)
+def _(step: Step) -> Any:
+    with operations() as first:
+        step()
+    with operations() as second:
+        step()
+    step()
+    gc.collect()
+    return sorted((Counter(of_each_memory(first)) & Counter(of_each_memory(second))).elements())
 
 
 @leaks.mistake(breaks=CALLS)
@@ -168,6 +189,14 @@ def collected_too_early(step: Step) -> Any:
     gc.collect()
     step()
     return sorted(of_each_memory(ran))
+
+
+@leaks.mistake(breaks=GARBAGE)
+def youngest_generation(step: Step) -> Any:
+    """What an object in a circle of references held until the third call is named, if that object had outlived a collection
+    before. Perhaps only younger generations were collected: `gc.collect()` without a number collects all.
+    """
+    return found(step, collect=lambda: gc.collect(0))
 
 
 @leaks.mistake(breaks=LEAK)
@@ -325,7 +354,9 @@ def all_memories_of_it(step: Step) -> Any:
 
 @leaks.mistake(breaks=EACH)
 def if_all_of_it_stays(step: Step) -> Any:
-    """An operation of whose memories one stays and one goes is left out. Each memory counts by itself."""
+    """An operation is left out of whose memories the first goes and others stay. Perhaps only operations are named of which
+    all memories stay, or only the first memory of each is looked at: each memory counts by itself.
+    """
     return found(
         step,
         names=lambda ran: [
@@ -334,6 +365,14 @@ def if_all_of_it_stays(step: Step) -> Any:
             if not any(one.expired() for one in each.memories)
             for _ in each.memories
         ],
+    )
+
+
+@leaks.variant(if_all_of_it_stays)
+def _(step: Step) -> Any:
+    return found(
+        step,
+        names=lambda ran: [each.name for each in ran if each.memories and not each.memories[0].expired()],
     )
 
 

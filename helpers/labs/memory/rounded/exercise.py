@@ -216,5 +216,7 @@ def any_rules(answer: Any, trial: Trial) -> None:
 
 @rounded.property("exact for requests of any size", asks=EXACT)
 def exact(answer: Any, trial: Trial) -> None:
-    holds(answer, trial, TORCH, (2**53 + 1, 2**60 + 1, 2**62 + 513, 10**18 + 7, 2**80 + 2**20 + 1))
+    holds(
+        answer, trial, TORCH, (2**53 + 1, 2**60 + 1, 2**62 + 513, 10**18 + 7, 2**80 + 2**20 + 1, 2**200 + 1)
+    )
     holds(answer, trial, ODD, (10**17 + 1, 10**25 + 3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -406,3 +407,30 @@ def segment_by_ceil(nbytes: int, rules: Rules) -> tuple[int, int]:
     if block < rules.min_large_alloc:
         return block, segment_of(block, rules)
     return block, math.ceil(block / rules.round_large) * rules.round_large
+
+
+@rounded.mistake(breaks=EXACT)
+def by_decimals(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """Requests of up to about 2**80 bytes are right, and one of 2**200 is not. Perhaps by `Decimal`, or by other numbers of so many
+    digits: Python's whole numbers have as many as are needed.
+    """
+
+    def up(size: int, step: int) -> int:
+        return int((Decimal(size) / step).to_integral_value(ROUND_CEILING)) * step
+
+    with localcontext(prec=28):
+        block = up(nbytes, rules.min_block_size)
+        return block, up(block, rules.round_large) if block >= rules.min_large_alloc else segment_of(
+            block, rules
+        )
+
+
+@rounded.variant(by_decimals)
+def _(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """The segment only."""
+    block = up(nbytes, rules.min_block_size)
+    if block < rules.min_large_alloc:
+        return block, segment_of(block, rules)
+    with localcontext(prec=28):
+        steps = (Decimal(block) / rules.round_large).to_integral_value(ROUND_CEILING)
+    return block, int(steps) * rules.round_large

@@ -1,11 +1,13 @@
-"""What people write for 14.checkpoints, and why it is wrong."""
+"""What people write for 14.checkpoints, and why it is wrong: the peak, the best list, and no list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import accumulate, combinations
+from itertools import accumulate
 from math import isqrt
 from typing import Any
+
+import torch
 
 from helpers.labs.memory.checkpoints.exercise import (
     ASCENDING,
@@ -14,7 +16,6 @@ from helpers.labs.memory.checkpoints.exercise import (
     MOST,
     PEAK,
     RAISED,
-    SIXTY,
     WHICH,
     checkpoints,
 )
@@ -147,8 +148,8 @@ class NoGapAtTheStart(Right):
 
 @bank.mistake(breaks=PEAK)
 class BehindInsteadOfBefore(Right):
-    """A gap with the kept outputs before it does not fit. Perhaps those behind it are counted instead: the
-    backward comes from the last layer, and has passed them.
+    """ValueError was raised, and a list stays within the budget. Perhaps a gap is counted with the kept outputs
+    behind it, and not with those before it: the backward comes from the last layer, and has passed them.
     """
 
     def before(self, kept: Kept, gap: Kept) -> int:
@@ -418,8 +419,8 @@ class NoneForNone(Right):
 
 @bank.mistake(breaks=RAISED)
 class DifferentError(Right):
-    """No list stays within the budget, and a different error than ValueError was raised. Perhaps `assert`, or
-    MemoryError.
+    """No list stays within the budget, and a different error than ValueError was raised. Perhaps `assert`,
+    MemoryError, or torch.OutOfMemoryError.
     """
 
     def nothing(self) -> Any:
@@ -430,6 +431,18 @@ class DifferentError(Right):
 class _(Right):
     def nothing(self) -> Any:
         raise RuntimeError("nothing fits")
+
+
+@bank.variant(DifferentError)
+class _(Right):
+    def nothing(self) -> Any:
+        raise torch.OutOfMemoryError("nothing fits")
+
+
+@bank.variant(DifferentError)
+class _(Right):
+    def nothing(self) -> Any:
+        raise AssertionError("nothing fits")
 
 
 @bank.mistake(breaks=RAISED)
@@ -517,65 +530,3 @@ def _(sizes: list[int], budget: int) -> list[int]:
 @checkpoints.variant(remembered)
 def _(sizes: list[int], budget: int) -> list[int]:
     return _by_sizes(sizes, budget)
-
-
-# Work.
-
-
-@checkpoints.mistake(breaks=SIXTY)
-def all_lists(sizes: list[int], budget: int) -> list[int]:
-    """Few layers are right, and thirty are more work than sixty may be. Perhaps all lists are tried: with
-    each further layer there are twice as many.
-    """
-    for count in range(len(sizes), -1, -1):
-        for kept in combinations(range(len(sizes)), count):
-            if Right(sizes, budget).fits(kept):
-                return list(kept)
-    raise ValueError("nothing fits")
-
-
-@checkpoints.mistake(breaks=MOST)
-def few_states(sizes: list[int], budget: int) -> list[int]:
-    """Small cases are right, and of thirty layers fewer are kept than possible. Perhaps only some states go
-    on at each layer: those left out are needed at times.
-    """
-    states = [(0, 0, 0, ())]  # count, minus the kept bytes, minus the gap, the list
-    for at, size in enumerate(sizes):
-        following = []
-        for count, kept_bytes, gap, kept in states:
-            following.append((count + 1, kept_bytes - size, 0, (*kept, at)))
-            following.append((count, kept_bytes, gap - size, kept))
-        states = sorted((each for each in following if each[1] + each[2] >= -budget), reverse=True)[:100]
-    if not states:
-        raise ValueError("nothing fits")
-    return list(states[0][3])
-
-
-@checkpoints.mistake(breaks=SIXTY)
-def all_numbers_of_bytes(sizes: list[int], budget: int) -> list[int]:
-    """Layers of a few bytes are right, and with larger outputs the work is too much. Perhaps there is a table of all
-    numbers of bytes up to the budget: only those that some list has are needed.
-    """
-    if budget < 0:
-        raise ValueError("nothing fits")
-    before = [0, *accumulate(sizes)]
-    best: list[list[tuple[int, Kept] | None]] = [[None] * (budget + 1) for _ in before]
-    best[0][0] = (0, ())
-    for end in range(1, len(before)):
-        for start in range(end):
-            gap = before[end - 1] - before[start]
-            for kept_bytes in range(budget - sizes[end - 1] + 1):
-                state = best[start][kept_bytes]
-                if state is not None and (not gap or kept_bytes + gap <= budget):
-                    new = (state[0] + 1, (*state[1], end - 1))
-                    old = best[end][kept_bytes + sizes[end - 1]]
-                    best[end][kept_bytes + sizes[end - 1]] = max(old or new, new)
-    complete = [
-        state
-        for last, row in enumerate(best)
-        for kept_bytes, state in enumerate(row)
-        if state and (last == len(sizes) or kept_bytes + before[-1] - before[last] <= budget)
-    ]
-    if not complete:
-        raise ValueError("nothing fits")
-    return list(max(complete)[1])
