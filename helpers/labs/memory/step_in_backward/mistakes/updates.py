@@ -226,6 +226,24 @@ class _(Right):
 
 
 @bank.mistake(breaks=SAME)
+class SkipsZeros(Right):
+    """A gradient of zeros came, and its parameter stayed as it was. Perhaps zeros were taken for "not reached": such
+    a parameter has no gradient at all, and with zeros momentum, weight decay and Adam move on.
+    """
+
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        if parameter.grad.any():
+            optimizer.step()
+
+
+@bank.variant(SkipsZeros)
+class _(Right):
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        if parameter.grad.norm() > 1e-12:
+            optimizer.step()
+
+
+@bank.mistake(breaks=SAME)
 class RepairsNotFinite(Right):
     """A gradient had an entry that is inf or nan, and its parameter moved and is finite even so. Perhaps the gradient
     was repaired (`nan_to_num`) or clamped: the plain step uses each gradient as it came.
