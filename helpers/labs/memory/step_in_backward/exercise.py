@@ -19,6 +19,7 @@ from helpers.labs.memory.step_in_backward.inputs import (
     Frozen,
     Made,
     Make,
+    Parts,
     Plain,
     Twice,
     Watched,
@@ -74,9 +75,12 @@ NAMES = {sgd: "SGD", momentum: "SGD with momentum and weight decay", adam: "Adam
 
 
 def _trained(
-    answer: Any, trial: Trial, model: nn.Module, make: Make, steps: int, about: str, kind: str
+    answer: Any, trial: Trial, model: nn.Module, make: Make, steps: int, about: str, kind: str, zero: int = 0
 ) -> None:
-    """Steps on different batches; the weights are those of the plain step after each, and all gradients are None."""
+    """Steps on different batches; the weights are those of the plain step after each, and all gradients are None.
+
+    zero: the backward in which all gradients are zeros.
+    """
     plain = Plain(model, make)
     trial.given(about)
     with collector(by_itself=False):
@@ -90,8 +94,8 @@ def _trained(
     for step in range(1, steps + 1):
         x, before = some(trial, 6, 5), weights(model)
         trial.given(f"{about}; backward {step}")
-        loss_of(model, x).backward()
-        plain.step(x)
+        loss_of(model, x, float(step != zero)).backward()
+        plain.step(x, times=float(step != zero))
         _as_plain(trial, model, plain, step, kind, before)
         _no_gradient(trial, model)
     del handles  # they live as long as the training
@@ -301,6 +305,12 @@ def several_places(answer: Any, trial: Trial) -> None:
         )
     trial.given("a layer that runs twice, and a weight in two layers, Adam; three backwards")
     _steps_of_each(answer, trial, make_model(Twice, trial), Made(adam))
+
+
+@step_in_backward.property("parameters that are parts of one memory are several", asks=(ONE_EACH, SAME))
+def parts_of_one_memory(answer: Any, trial: Trial) -> None:
+    about = "three parameters that are parts of one memory, Adam"
+    _trained(answer, trial, make_model(Parts, trial), adam, 2, about, "parts")
 
 
 @step_in_backward.property("one handle for each trained parameter", asks=HANDLES)
@@ -528,6 +538,13 @@ def all_removed(answer: Any, trial: Trial) -> None:
                 expected="no step",
                 observed=("removed", "steps"),
             )
+
+
+@step_in_backward.property("a gradient of zeros is a gradient, too", asks=(SAME, NOT_REACHED))
+def zeros(answer: Any, trial: Trial) -> None:
+    for make in (momentum, adam):
+        about = f"three layers, {NAMES[make]}; the second loss is times 0, and all its gradients are zeros"
+        _trained(answer, trial, make_model(Chain, trial), make, 3, about, "zeros", zero=2)
 
 
 @step_in_backward.property("each call makes optimizers of its own", asks=(ONE_EACH, SAME))

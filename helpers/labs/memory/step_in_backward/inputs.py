@@ -56,6 +56,22 @@ class Twice(nn.Module):
         return self.second(torch.tanh(self.first(x)))
 
 
+class Parts(nn.Module):
+    """Three parameters that are parts of one memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        flat = torch.zeros(39)
+        # Each has a version of its own: a step of one does not count as an edit of the others.
+        self.first, self.bias, self.second = (
+            nn.Parameter(flat[start:end].view(shape).data)
+            for start, end, shape in ((0, 20, (5, 4)), (20, 24, (4,)), (24, 36, (4, 3)))
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.tanh(x @ self.first + self.bias) @ self.second
+
+
 class Branches(nn.Module):
     """Two branches behind a common layer. One runs at a time."""
 
@@ -96,8 +112,8 @@ def some(trial: Trial, *shape: int) -> Tensor:
     return torch.randn(*shape, generator=trial.generator)
 
 
-def loss_of(model: nn.Module, x: Tensor, **how: Any) -> Tensor:
-    return F.softplus(model(x, **how)).square().sum()
+def loss_of(model: nn.Module, x: Tensor, times: float = 1.0, **how: Any) -> Tensor:
+    return F.softplus(model(x, **how)).square().sum() * times
 
 
 class Made:

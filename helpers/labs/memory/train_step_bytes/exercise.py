@@ -42,7 +42,7 @@ SAVED = (
     "parameters, the buffers and the batch."
 )
 GRADIENTS = '"gradients": of the model\'s parameters, as they are when the backward has ended.'
-OPTIMIZER = '"optimizer": the tensors in the optimizer\'s state after the step, wherever they lie in it.'
+OPTIMIZER = '"optimizer": the tensors in `optimizer.state` after the step, wherever they lie in it.'
 ONCE = "Within a kind, a memory counts once, whole, however many tensors look at it."
 LEFT = "The gradients are left in the parameters."
 MLP = "Linear(6, 5), Tanh, Linear(5, 4), cross entropy"
@@ -67,13 +67,24 @@ def plain(answer: Any, trial: Trial) -> None:
 @train_step_bytes.property("each part of the step runs once", asks=ONE_STEP[:2])
 def once_each(answer: Any, trial: Trial) -> None:
     its, mine = require(answer, trial, f"{MLP}; gradients of an earlier batch are there", inputs.noted, {})
+    _same_ran(trial, its, mine, "A step has each part once.")
+
+
+def _same_ran(trial: Trial, its: Step, mine: Step, why: str) -> None:
     trial.true(
         sorted(its.ran) == sorted(mine.ran),
-        f"This ran: {', '.join(its.ran) or 'nothing'}. A step has each part once.",
+        f"This ran: {', '.join(its.ran) or 'nothing'}. {why}",
         expected=", ".join(mine.ran),
         got=", ".join(its.ran) or "nothing",
         observed=("ran", list(its.ran)),
     )
+
+
+@train_step_bytes.property("the model is called, with its hooks", asks=LOSS)
+def with_hooks(answer: Any, trial: Trial) -> None:
+    words = f"{MLP}; the model has a forward hook and a forward pre-hook, which are noted"
+    its, mine = require(answer, trial, words, inputs.hooked, {})
+    _same_ran(trial, its, mine, "`model(x)` runs the model's hooks, too, each once.")
 
 
 FROM_EARLIER = {
@@ -136,7 +147,7 @@ def parts(answer: Any, trial: Trial) -> None:
 
 @train_step_bytes.property(
     "frozen parameters, those not used, and those of no optimizer",
-    asks=(ONE_STEP[0], MODEL, GRADIENTS, OPTIMIZER),
+    asks=(ONE_STEP[0], MODEL, SAVED, GRADIENTS, OPTIMIZER),
 )
 def some_only(answer: Any, trial: Trial) -> None:
     require(
@@ -308,6 +319,13 @@ def deep_in_the_state(answer: Any, trial: Trial) -> None:
         {
             "optimizer": "Tensors lie in an OrderedDict, a defaultdict and a named tuple here, which are dicts and tuples, too."
         },
+    )
+    require(
+        answer,
+        trial,
+        f"{MLP}, Adam, whose learning rate is a tensor",
+        inputs.tensor_rate,
+        {"optimizer": "The learning rate lies in `optimizer.param_groups`, and not in `optimizer.state`."},
     )
 
 

@@ -228,6 +228,15 @@ def noted(g: torch.Generator) -> Step:
     return Step(model, optimizer, loss_fn, x, y, ran)
 
 
+def hooked(g: torch.Generator) -> Step:
+    """As `noted`, and the model has hooks of its own, which are noted, too."""
+    step = noted(g)
+    note = step.ran.append
+    step.model.register_forward_pre_hook(lambda model, args: note("pre-hook"))
+    step.model.register_forward_hook(lambda model, args, out: note("hook"))
+    return step
+
+
 class Tied(nn.Module):
     """One weight at both ends, under two names."""
 
@@ -509,6 +518,12 @@ class Deep(torch.optim.SGD):
 def deep_state(g: torch.Generator) -> Step:
     model = small(g)
     optimizer = Deep(model.parameters(), lr=0.1, momentum=0.9)
+    return Step(model, optimizer, F.cross_entropy, *classified(g))
+
+
+def tensor_rate(g: torch.Generator) -> Step:
+    model = small(g)
+    optimizer = torch.optim.Adam(model.parameters(), lr=torch.tensor(0.1))
     return Step(model, optimizer, F.cross_entropy, *classified(g))
 
 

@@ -38,15 +38,20 @@ def all_that_is_made(fn: Any, *args: Tensor) -> int:
 @saved_bytes.mistake(breaks=KEEPS)
 def result_let_go(fn: Any, *args: Tensor) -> int:
     """The count came out as 0. The result holds the graph, and the graph what is saved: perhaps nobody held the result when
-    the memory was counted.
+    the memory was counted, or fn made no graph, since it was given arguments that require no grad (`detach`).
     """
     return counted(fn, *args, holds=False)
 
 
+@saved_bytes.variant(result_let_go)
+def _(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *(each.detach() for each in args))
+
+
 @saved_bytes.mistake(breaks=SAVED)
 def result_left_out(fn: Any, *args: Tensor) -> int:
-    """The memory of fn's result is left out. exp saves its result for its own backward: that it is returned, too, changes
-    nothing.
+    """The memory of fn's result is left out. The operation that made it has saved it for its own backward: that it is
+    returned, too, changes nothing.
     """
     last: list[Tensor] = []
 

@@ -179,6 +179,19 @@ class _(Right):
 
 
 @bank.mistake(breaks=ONE_EACH)
+class ByMemory(Right):
+    """Of the parameters that are parts of one memory only the first was updated. Perhaps parameters are told apart
+    by their memory: these are several, each with a gradient of its own.
+    """
+
+    def parameters(self) -> Iterable[nn.Parameter]:
+        first: dict[int, nn.Parameter] = {}
+        for each in _trained(self.model):
+            first.setdefault(each.untyped_storage().data_ptr(), each)
+        return list(first.values())
+
+
+@bank.mistake(breaks=ONE_EACH)
 class KeptFromTheCallBefore(Right):
     """A second call for the same model, after the handles of the first were removed, went on with the state of
     the first. Perhaps the optimizers stand in a global dict: each call makes its own.

@@ -114,8 +114,8 @@ class OneBackwardLate(Right):
 @bank.mistake(breaks=STEP)
 class OneHookForAll(Right):
     """The weights are right, and a gradient is left, of the parameter that comes last in the backward. Perhaps
-    one hook waits for all gradients (`register_multi_grad_hook`): it runs before the last is added to `.grad`,
-    and when all of them are alive.
+    one hook waits for all gradients (`register_multi_grad_hook`), which runs before the last is added to `.grad`;
+    or each hook clears the gradient of the one before.
     """
 
     def __call__(self) -> Any:
@@ -130,6 +130,16 @@ class OneHookForAll(Right):
                 each.grad = None
 
         return [register_multi_grad_hook(parameters, complete)]
+
+
+@bank.variant(OneHookForAll)
+class _(Right):
+    before: Any = None
+
+    def clear(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        if self.before is not None:
+            self.before.grad = None
+        self.before = parameter
 
 
 @bank.mistake(breaks=STEP)
@@ -222,6 +232,24 @@ class _(Right):
 
     def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
         if not parameter.grad.norm().isnan():
+            optimizer.step()
+
+
+@bank.mistake(breaks=SAME)
+class SkipsZeros(Right):
+    """A gradient of zeros came, and its parameter stayed as it was. Perhaps zeros were taken for "not reached": such
+    a parameter has no gradient at all, and with zeros momentum, weight decay and Adam move on.
+    """
+
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        if parameter.grad.any():
+            optimizer.step()
+
+
+@bank.variant(SkipsZeros)
+class _(Right):
+    def step(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        if parameter.grad.norm() > 1e-12:
             optimizer.step()
 
 

@@ -18,6 +18,7 @@ from helpers.labs.memory.train_step_bytes.words import (
     BATCH,
     ENDS,
     LEFT,
+    LOSS,
     MODEL,
     NONE,
     ONCE_EACH,
@@ -75,6 +76,14 @@ def forward_once_more(*args: Any) -> Any:
         return loss_fn(model(x), y)
 
     return stepped(*args, run=run)
+
+
+@train_step_bytes.mistake(breaks=LOSS)
+def hooks_left_out(*args: Any) -> Any:
+    """The model ran, and its own hooks did not. Perhaps `model.forward(x)` was called: `model(x)` runs the hooks around
+    it, and one of them may change what goes in or comes out.
+    """
+    return stepped(*args, run=lambda model, loss_fn, x, y: loss_fn(model.forward(x), y))
 
 
 @train_step_bytes.mistake(breaks=ONCE_EACH)

@@ -56,6 +56,15 @@ def _(model: nn.Module, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> A
 
 
 @train_step_bytes.mistake(breaks=NOTHING_OF)
+def others_in_saved(model: nn.Module, optimizer: Any, *args: Any) -> Any:
+    """A weight that the optimizer does not have is counted in "saved". It was there before, too: perhaps the parameters
+    were taken from `optimizer.param_groups`, and not from the model.
+    """
+    own = [each for group in optimizer.param_groups for each in group["params"]]
+    return stepped(model, optimizer, *args, before=lambda model, x, y: [*own, *model.buffers(), x, y])
+
+
+@train_step_bytes.mistake(breaks=NOTHING_OF)
 def batch_in_saved(*args: Any) -> Any:
     """x and y are counted in "saved": the first layer saves x, and cross entropy y. They are there anyway, in "batch"."""
     return stepped(*args, before=lambda model, x, y: [*model.parameters(), *model.buffers()])

@@ -203,6 +203,19 @@ def state_without_steps(*args: Any) -> Any:
 
 
 @train_step_bytes.mistake(breaks=OPTIMIZER)
+def all_of_the_state_dict(*args: Any) -> Any:
+    """A learning rate that is a tensor is counted in "optimizer". It lies in the param groups, and not in
+    `optimizer.state`: perhaps all of `state_dict()` was added up, which has both.
+    """
+    return stepped(
+        *args,
+        states=lambda optimizer: total(
+            each for each in tree_leaves(optimizer.state_dict()) if isinstance(each, Tensor)
+        ),
+    )
+
+
+@train_step_bytes.mistake(breaks=OPTIMIZER)
 def twice_the_parameters(*args: Any) -> Any:
     """ "optimizer" is twice the parameters, whatever the optimizer has. That is Adam without its steps; the state itself says
     what is there.
