@@ -111,8 +111,8 @@ def collects_garbage(answer: Any, trial: Trial) -> None:
         some(trial, GARBAGE, threshold=0.8),
         some(trial, MALLOC, threshold=0.8),
         some(trial, GARBAGE, threshold=0.01),
-        some(trial, MALLOC, threshold=0),
         some(trial, MALLOC, threshold=-0.5),
+        some(trial, MALLOC, threshold=0),
         # torch takes fractions only; here all that counts is what is above 0.
         some(trial, GARBAGE, threshold=1.0),
         some(trial, MALLOC, threshold=1.5),
@@ -173,8 +173,9 @@ def _counted(answer: Any, trial: Trial, *names: str) -> None:
     telling = (
         some(trial, ALL),
         some(trial, NOTHING),
-        some(trial, AVAILABLE, available=True),
+        # Before the next one: asking again is told from a first refusal, which is counted as well.
         some(trial, ALL, available=True),
+        some(trial, AVAILABLE, available=True),
     )
     for world in (*telling, *every(trial)):
         trial.given(str(world))

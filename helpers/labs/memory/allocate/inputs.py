@@ -163,14 +163,20 @@ def same_steps(trial: Trial, world: World, steps: Recorded) -> None:
         min(len(wanted), len(called)),
     )
     before, then = _listed(called[:place]), called[place] if place < len(called) else None
-    came = f"came {then}" if then else "no step was tried"
+    came = f"came {then}" if then else "nothing more was tried"
     first = f"After {before} {came}." if before else f"First {came}."
     reason = _reason(world, wanted, place)
+    later = place < len(wanted) and wanted[place] in called[place + 1 :]
     trial.fail(
         f"{first} {reason}",
         expected=_listed(wanted, ", "),
         got=_listed(called[:12], ", ") + (" ..." if len(called) > 12 else "") if called else "no step",
-        observed=("steps", _key(world), called[: place + 1], "ends" if then is None else ""),
+        observed=(
+            "steps",
+            _key(world),
+            called[: place + 1],
+            "ends" if then is None else "later" if later else "",
+        ),
     )
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from helpers.check.trial import Trial
-from helpers.labs.memory.caching_allocator.model import Model, plain, sizes
+from helpers.labs.memory.caching_allocator.model import Device, Model, plain, sizes
 from helpers.labs.memory.caching_allocator.traces import Op, Player, Trace, modelled, renamed
+from helpers.labs.memory.shown import Rules
 
 OF_A_SEGMENT = ("address", "total_size", "stream", "segment_type")
 OF_A_BLOCK = ("address", "size", "requested_size", "state")
@@ -437,6 +438,54 @@ def told_apart(got: Any, want: list[dict[str, Any]]) -> tuple[tuple[str, str, st
         key = next(key for key in OF_A_BLOCK if block[key] != its[key])
         words = f"`{key}` of the block at {its['address']} is {block[key]!r}, and should be {its[key]!r}"
     return (f"In the snapshot, {words}.", in_short([other]), in_short([one])), ("blocks", seen)
+
+
+def shown(got: Any) -> str:
+    """A snapshot in short, or what stands in its place."""
+    try:
+        return in_short(got)
+    except Exception:
+        return repr(got)[:200]
+
+
+def takes(allocator: Any, address: int) -> bool:
+    """Whether it takes back a block at the address. Errors other than ValueError are for other properties to tell."""
+    try:
+        allocator.free(address)
+    except ValueError:
+        return False
+    return True
+
+
+def holds_many(answer: Any, trial: Trial, rules: Rules) -> None:
+    """A small segment full of the smallest blocks, and then idle again."""
+    each, count = rules.min_block_size, rules.small_buffer // rules.min_block_size
+    trial.given(f"malloc(4) {count:,} times, in one segment; then snapshot()")
+    allocator = answer(Device([5000]), rules)
+    addresses = [allocator.malloc(4) for _ in range(count)]
+    blocks = [
+        {"address": at, "size": each, "requested_size": 4, "state": "active_allocated"}
+        for at in range(5000, 5000 + rules.small_buffer, each)
+    ]
+    segment = {"address": 5000, "total_size": rules.small_buffer, "stream": 0, "segment_type": "small"}
+    _same_many(trial, allocator.snapshot(), {**segment, "blocks": blocks}, "out")
+    trial.given(
+        f"malloc(4) {count:,} times, in one segment; free of all, the last one first; then snapshot()"
+    )
+    for address in (addresses[-1], *addresses[:-1]):
+        allocator.free(address)
+    idle = {"address": 5000, "size": rules.small_buffer, "requested_size": 0, "state": "inactive"}
+    _same_many(trial, allocator.snapshot(), {**segment, "blocks": [idle]}, "idle")
+
+
+def _same_many(trial: Trial, got: Any, want: dict[str, Any], observed: str) -> None:
+    trial.true(
+        same(got, [want]),
+        "The snapshot of a segment with many blocks is not what it should be.",
+        expected=in_short([want])[:200],
+        got=shown(got)[:200],
+        observed=("many blocks", observed),
+    )
 
 
 def by_address(segments: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,8 +11,11 @@ from helpers.exercise import Exercise
 from helpers.labs.memory.caching_allocator.compare import (
     holds,
     holds_in_short,
+    holds_many,
     in_short,
     same,
+    shown,
+    takes,
 )
 from helpers.labs.memory.caching_allocator.model import Device, Model
 from helpers.labs.memory.caching_allocator.traces import (
@@ -97,11 +100,12 @@ def begins_empty(answer: Any, trial: Trial) -> None:
     # First, since an answer that keeps something in the class is wrong everywhere, each time in a different way.
     trial.given(f"two allocators; the first one: malloc(500). {in_words(EVEN)}")
     try:
-        one, other = (answer(Device([place]), EVEN) for place in (5000, 3000))
-        before = deepcopy(other.snapshot())
+        one, other = (answer(Device([place]), EVEN) for place in (7700, 3000))
+        before, knew = deepcopy(other.snapshot()), takes(other, 7700)
         one.malloc(500)
         after = other.snapshot()
         changed = before != after
+        disturbed = not knew and takes(other, 7700)
     except NotImplementedError:
         raise
     except Exception:  # for other properties to tell
@@ -113,6 +117,14 @@ def begins_empty(answer: Any, trial: Trial) -> None:
         expected="the other allocator stays as it was",
         got="a new segment, or block, in its snapshot",
         observed="shared",
+    )
+    trial.true(
+        not disturbed,
+        "The other allocator took back the block at 7700, which the first one has handed out. Perhaps what is out is kept in "
+        "the class, or in a default value, and not in the object.",
+        expected="ValueError from the other one's free(7700)",
+        got="nothing was raised",
+        observed="what is out is shared",
     )
 
 
@@ -272,7 +284,7 @@ def stays_in_its_segment(answer: Any, trial: Trial) -> None:
     "a small segment: a rest of min_block_size or more is split off", asks=(SPLITS, WHOLE)
 )
 def splits_small(answer: Any, trial: Trial) -> None:
-    lesson = "A rest that is too small for any block stays with the block before it."
+    lesson = "A rest of min_block_size or more is a block of its own, a smaller one stays with the block before it."
     holds(
         answer,
         trial,
@@ -377,7 +389,7 @@ def kind_by_block(answer: Any, trial: Trial) -> None:
     "the device refuses: its error passes through, and the allocator stays as it was", asks=(PASSES, ASKED)
 )
 def refuses(answer: Any, trial: Trial) -> None:
-    lesson = "Whoever called malloc decides what to give back, and whether to ask once more."
+    lesson = "The device's error is for whoever called malloc and decides what to give back and whether to ask once more."
     holds(
         answer,
         trial,
@@ -504,7 +516,7 @@ def gives_a_copy(answer: Any, trial: Trial) -> None:
             same(got, want),
             f"A caller changed what snapshot() returned ({words}), and the next snapshot is a different one.",
             expected=in_short(want),
-            got=in_short(got) if _readable(got) else repr(got)[:200],
+            got=shown(got),
             observed=("not a copy", words),
         )
         name, address = "a0", own.play(take("b", 24))
@@ -515,14 +527,6 @@ def gives_a_copy(answer: Any, trial: Trial) -> None:
             got=str(address),
             observed=("not a copy within", words),
         )
-
-
-def _readable(got: Any) -> bool:
-    try:
-        in_short(got)
-    except Exception:
-        return False
-    return True
 
 
 CHANGES: dict[str, Any] = {
@@ -566,7 +570,7 @@ def two_allocators(answer: Any, trial: Trial) -> None:
             same(got, want),
             "The snapshot of one allocator is different from what it is alone.",
             expected=in_short(want),
-            got=in_short(got) if _readable(got) else repr(got)[:200],
+            got=shown(got),
             observed=("not apart in the end", place),
         )
     device = Device([5000, 3000])
@@ -586,3 +590,8 @@ def two_allocators(answer: Any, trial: Trial) -> None:
 def any_requests(answer: Any, trial: Trial) -> None:
     for count in range(4):
         holds_in_short(answer, trial, drawn(trial.random, 45, many=count == 0))
+
+
+@caching_allocator.property("a segment of 2,000 blocks", asks=(SHOWS[1], HANDS_OUT, MERGES), once_right=True)
+def many_blocks(answer: Any, trial: Trial) -> None:
+    holds_many(answer, trial, replace(EVEN, small_buffer=20_000))

@@ -7,7 +7,7 @@ from typing import Any
 
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.memory.stream_uses.inputs import Block, Run, Stream
+from helpers.labs.memory.stream_uses.inputs import Block, PlainBlock, PlainEvent, Run, Stream
 
 stream_uses = Exercise(
     "14.stream_uses",
@@ -37,9 +37,9 @@ RECORD = (
     "`event.query()` is True once the stream has passed it."
 )
 IN_ORDER = "Events of one stream pass in the order in which they were recorded."
-OWN_STREAM = "A block has `stream`, the one that it was handed out for."
+OWN_STREAM = "A block has `stream`, the one that it was handed out for, and takes no other attribute or weak reference."
 FREED_AGAIN = "A block is freed again only after it was released."
-HASHED = "Blocks and streams can be hashed; a stream may be a number, 0 too, and equal ones are one stream."
+HASHED = "Blocks and streams can be hashed, events perhaps not; a stream may be a number, 0 too, and equal ones are one stream."
 NOTES = "`record_stream(block, stream)` notes that work on `stream` uses the block."
 NOT_OWN = "For the block's own stream nothing is noted: what comes later on it runs later anyway."
 AT_ONCE = "`free(block)` releases the block at once if no different stream used it."
@@ -295,9 +295,7 @@ def any_streams(answer: Any, trial: Trial) -> None:
 
 @stream_uses.property("two objects know nothing of each other", asks=APART)
 def two_objects(answer: Any, trial: Trial) -> None:
-    runs = [Run(answer, trial, f"the {which} of two objects: ") for which in ("first", "second")]
-    runs[0].others, runs[1].others = [runs[1].world], [runs[0].world]
-    # The streams are the same, the blocks are not: an answer may keep what it knows on the block.
+    runs = _side_by_side(answer, trial)
     a, b = _blocks(ZERO, ZERO)
     try:
         for run, block in zip(runs, (a, b), strict=True):
@@ -311,6 +309,54 @@ def two_objects(answer: Any, trial: Trial) -> None:
     finally:
         for run in runs:
             run.leave()
+    # The same block goes to both: what the one knows of it is nothing to the other.
+    runs = one, two = _side_by_side(answer, trial)
+    (c,) = _blocks(TWO)
+    try:
+        one.use(c, ONE)
+        two.free(c)
+        one.free(c)
+        two.free(c)
+        two.use(c, THREE)
+        two.free(c)
+        one.let(ONE)
+        one.process()
+        one.free(c)
+        two.let(THREE)
+        two.process()
+    finally:
+        for run in runs:
+            run.leave()
+
+
+def _side_by_side(answer: Any, trial: Trial) -> list[Run]:
+    """Two objects of the class. What is done to them is shown in one row."""
+    runs = [Run(answer, trial, "two objects: ", name=name) for name in ("one", "two")]
+    runs[0].others, runs[1].others = [runs[1].world], [runs[0].world]
+    runs[1].done = runs[0].done
+    return runs
+
+
+@stream_uses.property("a block takes no attribute and no weak reference", asks=OWN_STREAM)
+def plain_blocks(answer: Any, trial: Trial) -> None:
+    _plainly(answer, trial, "blocks with __slots__: ", [PlainBlock("A", ZERO), PlainBlock("B", ONE)])
+
+
+@stream_uses.property("an event may be one that cannot be hashed", asks=(HASHED, RECORD))
+def plain_events(answer: Any, trial: Trial) -> None:
+    _plainly(answer, trial, "events that cannot be hashed: ", _blocks(ZERO, ONE), event=PlainEvent)
+
+
+def _plainly(answer: Any, trial: Trial, about: str, blocks: list[Any], **more: Any) -> None:
+    a, b = blocks
+    run = Run(answer, trial, about, **more)
+    run.use(a, ONE, TWO)
+    run.use(b, TWO)
+    run.free(a, b)
+    run.let(TWO)
+    run.process()
+    run.let(ONE)
+    run.process()
 
 
 @stream_uses.property(

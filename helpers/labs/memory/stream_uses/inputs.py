@@ -35,6 +35,16 @@ class Block:
         return self.name
 
 
+@dataclass(eq=False, slots=True)
+class PlainBlock:
+    """One that takes no attribute beside, and no weak reference."""
+
+    name: str
+    stream: Hashable
+
+    __repr__ = Block.__repr__
+
+
 class Waits(BaseException):
     """Ends an answer that asks without end. No Exception: an answer may catch those."""
 
@@ -66,11 +76,18 @@ class Event:
     wait = synchronize
 
 
+class PlainEvent(Event):
+    """One that cannot be hashed."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass
 class World:
     """The pool and the streams. What an operation does is noted, until the next begins.
 
     events: of each stream, in the order in which they were recorded. passed: how many of them the stream has passed.
+    event: the class of the events.
     """
 
     passed: Counter[Hashable] = field(default_factory=Counter)
@@ -80,12 +97,13 @@ class World:
     asked: list[Event] = field(default_factory=list)
     waited: bool = False
     operation: int = 0
+    event: type[Event] = Event
 
     def release(self, block: Block) -> None:
         self.released.append(block)
 
     def record(self, stream: Hashable) -> Event:
-        event = Event(self, stream, len(self.events[stream]), self.operation)
+        event = self.event(self, stream, len(self.events[stream]), self.operation)
         self.events[stream].append(event)
         self.recorded.append(event)
         return event
@@ -101,7 +119,8 @@ class Run:
     exact: what is observed of a difference; False: only its kind, where a run is drawn at random.
     waiting, asking: whether it is compared, too, if the answer waits, and which events it asks: each in a property of its own,
         so that a small mistake does not hide a big one.
-    others: the worlds of other objects of the same class, in which nothing may happen now.
+    name: of the object, where there are two. others: the worlds of other objects of the same class, in which nothing may
+        happen now. event: the class of the events.
     """
 
     def __init__(
@@ -113,10 +132,12 @@ class Run:
         exact: bool = True,
         waiting: bool = False,
         asking: bool = False,
+        name: str = "",
+        event: type[Event] = Event,
     ) -> None:
         self.trial, self.about, self.exact = trial, about, exact
-        self.waiting, self.asking = waiting, asking
-        self.world = World()
+        self.waiting, self.asking, self.name = waiting, asking, name
+        self.world = World(event=event)
         self.done: list[str] = []
         self.others: list[World] = []
         self.uses: dict[Block, set[Hashable]] = {}
@@ -150,6 +171,7 @@ class Run:
         self.done.append(
             f"{in_words(stream)} passes {'all' if events is None else events}"
             + (" event" if events == 1 else " events")
+            + (f" of {self.name}" if self.name else "")
         )
 
     def process(self) -> None:
@@ -177,7 +199,7 @@ class Run:
         return event.number < self.world.passed[event.stream]
 
     def _begin(self, what: str) -> None:
-        self.done.append(what)
+        self.done.append(f"{self.name}.{what}" if self.name else what)
         self._tell()
         for world in (self.world, *self.others):
             world.begin()
@@ -200,9 +222,11 @@ class Run:
                 observed="asks without end",
             )
         for world in self.others:
+            words = [word for word in ("released", "recorded", "asked") if getattr(world, word)]
             self.trial.true(
-                not (world.released or world.recorded or world.asked),
-                "A call of one object released, recorded or asked something of a different one.",
+                not words,
+                f"A call of one object {' and '.join(words)} something of a different one.",
+                got=" and ".join(words),
                 expected="two objects that know nothing of each other",
                 observed="not apart",
             )

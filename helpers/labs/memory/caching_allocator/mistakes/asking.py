@@ -175,8 +175,8 @@ class ReturnsNone(Steps):
 
 @caching_allocator.mistake(breaks=PASSES)
 class RaisesItsOwn(Steps):
-    """The device's error did not pass through: a new torch.OutOfMemoryError was raised in its place. What the device said in its own is
-    lost to whoever catches it.
+    """The device's error did not pass through: a new torch.OutOfMemoryError was raised in its place. Who catches it gets that one, and
+    not the one in which the device says what is wrong.
     """
 
     def new(self, size: int, small: bool, stream: int) -> Found:

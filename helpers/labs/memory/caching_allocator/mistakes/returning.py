@@ -416,3 +416,32 @@ class OneDictForAll(Steps):
         if address not in self.out:
             raise ValueError("not out")
         return self.out.pop(address)
+
+
+@caching_allocator.variant(OneDictForAll)
+class _(Steps):
+    out: dict[int, Found] = {}  # noqa: RUF012
+
+    def malloc(self, nbytes: int, stream: int = 0) -> int:
+        address = super().malloc(nbytes, stream)
+        self.out[address] = super().found(address)
+        return address
+
+    def found(self, address: int) -> Found:
+        if address not in self.out:
+            raise ValueError("not out")
+        return self.out.pop(address)
+
+
+@caching_allocator.mistake(breaks=SHOWS[1])
+class BlocksByRecursion(Steps):
+    """RecursionError in a segment of 2,000 blocks. Perhaps a function calls itself for the next block: Python ends
+    that after some 1,000 calls, and a loop does not.
+    """
+
+    def snapshot(self) -> list[Segment]:
+        def listed(blocks: list[Block], at: int) -> list[Block]:
+            return [] if at == len(blocks) else [copy(blocks[at]), *listed(blocks, at + 1)]
+
+        copies = [{**each, "blocks": listed(each["blocks"], 0)} for each in self.segments]
+        return sorted(copies, key=lambda segment: segment["address"])

@@ -1,4 +1,4 @@
-"""What people write for 14.stream_uses, and why it is wrong."""
+"""What people write for 14.stream_uses where uses are noted, events recorded and asked; and why it is wrong."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections import deque
 from typing import Any
 
 from helpers.labs.memory.stream_uses.exercise import (
-    ANEW,
-    APART,
     AT_ONCE,
     HASHED,
     NO_WAIT,
@@ -183,6 +181,27 @@ class OneOfTheStreams(Right):
         Right.hold(self, block, [max(streams, key=str)])
 
 
+@stream_uses.mistake(breaks=PENDING)
+class EventServesTwo(Right):
+    """A second block was freed that the stream had used, and no event was recorded for it. Perhaps the first
+    block's, which has not passed, is to serve both: it stands before what the stream did with the second.
+    """
+
+    def hold(self, block: Any, streams: Any) -> None:
+        self.waiting[block] = len(streams)
+        for stream in streams:
+            queue = self.queues.get(stream)
+            if queue:
+                event, served = queue[-1]
+                queue[-1] = event, [*served, block]
+            else:
+                self.put(stream, self.record(stream), [block])
+
+    def passed(self, block: Any) -> None:
+        for each in block:
+            Right.passed(self, each)
+
+
 # When a block is released.
 
 
@@ -275,6 +294,29 @@ class _(InAList):
             if self.have_passed(each[1]):
                 self.pending.remove(each)
                 self.release(each[0])
+
+
+@stream_uses.variant(OneACall)
+class _(Right):
+    """The events are worked off, and then a list of blocks changes while a loop goes through it."""
+
+    def __init__(self, release: Any, record: Any) -> None:
+        super().__init__(release, record)
+        self.pending: list[Any] = []
+
+    def hold(self, block: Any, streams: Any) -> None:
+        Right.hold(self, block, streams)
+        self.pending.append(block)
+
+    def passed(self, block: Any) -> None:
+        self.waiting[block] -= 1
+
+    def process_events(self) -> None:
+        Right.process_events(self)
+        for block in self.pending:
+            if not self.waiting[block]:
+                self.pending.remove(block)
+                self.release(block)
 
 
 @stream_uses.mistake(breaks=PROCESS)
@@ -425,47 +467,3 @@ class AsksTwice(Right):
             self.passed(queue.popleft()[1])
             if not (queue and queue[0][0].query()):
                 return
-
-
-# What is kept from one time to the next.
-
-
-@stream_uses.mistake(breaks=ANEW)
-class UsesStay(Right):
-    """The block was released and handed out again, no different stream used it since, and it was held back.
-    Perhaps its uses are never forgotten.
-    """
-
-    def streams_of(self, block: Any) -> Any:
-        return self.uses.get(block, ())
-
-
-@stream_uses.mistake(breaks=ONCE)
-class ReleasedOnceForAll(Right):
-    """The block was released before, handed out and freed again, and not released. It is released once for
-    each time that it is freed, and not once for all.
-    """
-
-    def __init__(self, release: Any, record: Any) -> None:
-        gone: set[Any] = set()
-
-        def once(block: Any) -> None:
-            if block not in gone:
-                gone.add(block)
-                release(block)
-
-        super().__init__(once, record)
-
-
-@stream_uses.mistake(breaks=APART)
-class SharedByAll(Right):
-    """Two objects, and a call of one released, recorded or asked something of the other. Perhaps a dict or list
-    stands in the class, or as a default: it belongs into `__init__`.
-    """
-
-    all_queues: dict[Any, Any] = {}
-    all_waiting: dict[Any, Any] = {}
-
-    def __init__(self, release: Any, record: Any) -> None:
-        super().__init__(release, record)
-        self.queues, self.waiting = self.all_queues, self.all_waiting

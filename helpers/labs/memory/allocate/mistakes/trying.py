@@ -1,8 +1,7 @@
-"""What people write for 14.allocate, and why it is wrong."""
+"""What people write for 14.allocate where something is tried, and why it is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,20 +13,12 @@ from helpers.labs.memory.allocate.exercise import (
     FOUR,
     NO_MORE,
     ORDER,
-    RETRY,
-    SEVEN,
     SIX,
     THREE,
     TWO,
     allocate,
 )
-from helpers.labs.memory.allocate.right import Right
-
-
-def as_function(written: type[Right]) -> Callable[[Any], Any]:
-    """The answer is a function of the steps."""
-    return lambda steps: written(steps)()
-
+from helpers.labs.memory.allocate.right import Right, as_function
 
 bank = allocate.bank(as_function)
 RETRIES, OOMS = "num_alloc_retries", "num_ooms"
@@ -188,17 +179,32 @@ class _(Right):
 
 
 @bank.mistake(breaks=THREE)
+class CollectsAtZero(Right):
+    """`collect_garbage` was called with the threshold 0, and not with one below it. Perhaps there is `>=`: it
+    is off at 0, and old blocks stay.
+    """
+
+    def garbage(self) -> None:
+        if self.steps.threshold >= 0:
+            self.steps.collect_garbage()
+
+
+@bank.mistake(breaks=THREE)
 class NeverCollects(Right):
-    """The threshold is above 0, and the device was asked with all old blocks still there. `collect_garbage`
-    comes before `device_malloc`.
+    """The threshold is above 0, and old blocks were not given back, neither before the device was asked nor
+    after it. `collect_garbage` comes before `device_malloc`.
     """
 
     def garbage(self) -> None:
         pass
 
 
-@bank.variant(NeverCollects)
-class _(Right):
+@bank.mistake(breaks=ORDER)
+class CollectsAfterTheDevice(Right):
+    """The threshold is above 0, and old blocks were given back only when the device had been asked.
+    `collect_garbage` comes before `device_malloc`.
+    """
+
     def device(self) -> None:
         self.malloc()
         if self.address is None and self.steps.threshold > 0:
@@ -379,6 +385,22 @@ class AllOnlyWithoutAvailable(Right):
             Right.everything(self)
 
 
+@bank.mistake(breaks=ORDER)
+class AllOnlyWithAvailable(Right):
+    """`release_available` gave nothing back (False), and out of memory was raised before all idle segments
+    were given back. Perhaps `release_all` stands below the `if` of step 5: it does not depend on it.
+    """
+
+    def available(self) -> None:
+        self.gave = self.steps.release_available()
+        if self.gave:
+            self.malloc()
+
+    def everything(self) -> None:
+        if self.gave:
+            Right.everything(self)
+
+
 @bank.mistake(breaks="`steps.release_all()` gives back all idle segments.")
 class NoReleaseAll(Right):
     """Out of memory was raised, and the idle segments were not given back before. With them gone the device
@@ -438,119 +460,3 @@ class RetriesTwice(Right):
         for _ in range(2):
             if self.address is None:
                 Right.everything(self)
-
-
-# The end.
-
-
-@bank.mistake(breaks=SEVEN)
-class ReturnsNone(Right):
-    """There is no memory for the request, and None was returned. torch.OutOfMemoryError is to be raised."""
-
-    def out_of_memory(self) -> None:
-        self.count(OOMS)
-
-
-@bank.mistake(breaks=SEVEN)
-class PythonsMemoryError(Right):
-    """There is no memory for the request, and MemoryError was raised: that is Python's own. torch has
-    torch.OutOfMemoryError, and who catches it does not catch this one.
-    """
-
-    def out_of_memory(self) -> None:
-        self.count(OOMS)
-        raise MemoryError("out of memory")
-
-
-@bank.mistake(breaks=SEVEN)
-class PlainRuntimeError(Right):
-    """There is no memory for the request, and RuntimeError was raised. torch.OutOfMemoryError is one of its
-    kind, and tells what happened.
-    """
-
-    def out_of_memory(self) -> None:
-        self.count(OOMS)
-        raise RuntimeError("CUDA out of memory")
-
-
-# What is counted.
-
-
-@bank.mistake(breaks=RETRY[0])
-class RetriesAreNotCounted(Right):
-    """The device was asked again after `release_all`, it helped, and `num_alloc_retries` is what it was."""
-
-    def everything(self) -> None:
-        self.steps.release_all()
-        self.malloc()
-
-
-@bank.variant(RetriesAreNotCounted)
-class _(Right):
-    def everything(self) -> None:
-        self.steps.release_all()
-        self.malloc()
-        if self.address is None:
-            self.count(RETRIES)
-
-
-@bank.mistake(breaks=RETRY[0])
-class RetryCountsIfItHelps(Right):
-    """The retry did not help, and `num_alloc_retries` is what it was. It counts whether it helps or not: a
-    retry is slow either way.
-    """
-
-    def everything(self) -> None:
-        self.steps.release_all()
-        self.malloc()
-        if self.address is not None:
-            self.count(RETRIES)
-
-
-@bank.mistake(breaks=RETRY[1])
-class StepFiveCounts(Right):
-    """Asking again after `release_available` was counted as a retry. Only that after `release_all` is one."""
-
-    def available(self) -> None:
-        if self.steps.release_available():
-            self.count(RETRIES)
-            self.malloc()
-
-
-@bank.mistake(breaks=SEVEN)
-class OutOfMemoryIsNotCounted(Right):
-    """torch.OutOfMemoryError was raised, and `num_ooms` is what it was."""
-
-    def out_of_memory(self) -> None:
-        raise torch.OutOfMemoryError("nothing more can be given back")
-
-
-@bank.mistake(breaks=SEVEN)
-class EachRefusalCounts(Right):
-    """The request got its address in the end, and `num_ooms` went up. It counts requests that end without
-    one, and not how often the device refused.
-    """
-
-    def malloc(self) -> None:
-        Right.malloc(self)
-        if self.address is None:
-            self.count(OOMS)
-
-    def out_of_memory(self) -> None:
-        raise torch.OutOfMemoryError("nothing more can be given back")
-
-
-@bank.mistake(breaks=RETRY[0])
-class SetsTheNumbers(Right):
-    """`num_alloc_retries` was set to 1, and did not go up by 1 from what it was. It counts over all requests."""
-
-    def count(self, name: str) -> None:
-        self.steps.stats[name] = 1
-
-
-@bank.mistake(breaks=SEVEN)
-class SetsTheOoms(Right):
-    """`num_ooms` was set to 1, and did not go up by 1 from what it was. It counts over all requests."""
-
-    def count(self, name: str) -> None:
-        self.steps.stats[name] = 1 if name == OOMS else self.steps.stats[name] + 1
