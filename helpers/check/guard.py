@@ -481,7 +481,8 @@ def _is_hooked_step(new: Any, old: Any) -> bool:
 
     It stays: the hooks of the optimizers that are there by then run in the wrapping.
     """
-    return getattr(new, "hooked", None) is True and new.__wrapped__ is old and _is_from_torch(new)
+    wraps = _is_from_torch(new) and getattr(new, "__wrapped__", None) is old
+    return wraps and getattr(new, "hooked", None) is True
 
 
 def _is_from_torch(value: Any) -> bool:

@@ -38,18 +38,13 @@ def fingerprint() -> str:
     return hashlib.sha256(trained().numpy().tobytes()).hexdigest()
 
 
-@pytest.fixture(scope="module")
-def here() -> str:
-    return fingerprint()
-
-
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_its_bits_are_the_same_under(setting: portable.Setting, here: str) -> None:
+def test_its_bits_are_the_same_under(setting: portable.Setting) -> None:
     environment = os.environ | setting.variables
     done = subprocess.run(
         [sys.executable, "-c", BITS], capture_output=True, text=True, cwd=ROOT, env=environment, check=True
     )
-    assert done.stdout.strip() == here
+    assert done.stdout.strip() == fingerprint()
 
 
 def test_it_trains_as_torch_does() -> None:

@@ -156,15 +156,7 @@ def several_blocks(answer: Any, trial: Trial) -> None:
     run.let(ONE)
     run.process()
     # A block is blocked by one of its streams, and the block behind it by none.
-    a, b = _blocks(ZERO, ZERO)
-    run = Run(answer, trial)
-    run.use(a, ONE, TWO)
-    run.use(b, TWO)
-    run.free(a, b)
-    run.let(TWO)
-    run.process()
-    run.let(ONE)
-    run.process()
+    _held_by_two(answer, trial, "", _blocks(ZERO, ZERO))
 
 
 @stream_uses.property(
@@ -339,15 +331,15 @@ def _side_by_side(answer: Any, trial: Trial) -> list[Run]:
 
 @stream_uses.property("a block takes no attribute and no weak reference", asks=OWN_STREAM)
 def plain_blocks(answer: Any, trial: Trial) -> None:
-    _plainly(answer, trial, "blocks with __slots__: ", [PlainBlock("A", ZERO), PlainBlock("B", ONE)])
+    _held_by_two(answer, trial, "blocks with __slots__: ", [PlainBlock("A", ZERO), PlainBlock("B", ONE)])
 
 
 @stream_uses.property("an event may be one that cannot be hashed", asks=(HASHED, RECORD))
 def plain_events(answer: Any, trial: Trial) -> None:
-    _plainly(answer, trial, "events that cannot be hashed: ", _blocks(ZERO, ONE), event=PlainEvent)
+    _held_by_two(answer, trial, "events that cannot be hashed: ", _blocks(ZERO, ONE), event=PlainEvent)
 
 
-def _plainly(answer: Any, trial: Trial, about: str, blocks: list[Any], **more: Any) -> None:
+def _held_by_two(answer: Any, trial: Trial, about: str, blocks: list[Any], **more: Any) -> None:
     a, b = blocks
     run = Run(answer, trial, about, **more)
     run.use(a, ONE, TWO)

@@ -7,7 +7,6 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from random import Random
 from typing import Any
 
 import torch
@@ -534,8 +533,8 @@ def _(answer: Any, trial: Trial) -> None:
     if seed_of_32_bits(made(answer, trial, REQUIRED)) is None:
         return  # then its whole state is filled
     trial.given(f"{CHANCE:,} keys, with seeds, epochs and indices to {REQUIRED}")
-    drawn = zip(*(_below(most + 1, trial.random) for most in REQUIRED), strict=True)
-    keys = set(itertools.islice(drawn, CHANCE))
+    draw = trial.random.randrange
+    keys = {tuple(draw(most + 1) for most in REQUIRED) for _ in range(CHANCE)}
     owners: dict[tuple[int, ...], Key] = {}
     for key in keys:  # bare calls: so many take seconds
         numbers = draws(answer(*key))
@@ -547,14 +546,6 @@ def _(answer: Any, trial: Trial) -> None:
                 got=f"the seed {made(answer, trial, key).initial_seed()} for both",
                 observed="32 bits",
             )
-
-
-def _below(end: int, random: Random) -> Iterator[int]:
-    """What `random.randrange(end)` gives, again and again, in half the time."""
-    bits, draw = end.bit_length(), random.getrandbits
-    while True:
-        if (number := draw(bits)) < end:
-            yield number
 
 
 def most_accepted(answer: Callable[..., Any], trial: Trial, at: int) -> int:

@@ -395,42 +395,36 @@ class CopiesTheBlocksList(Steps):
         return sorted(copies, key=lambda segment: segment["address"])
 
 
+class _OneDict(Steps):
+    """What is out stands in a dict of the class, by address."""
+
+    out: dict[int, Found] = {}  # noqa: RUF012
+
+    def malloc(self, nbytes: int, stream: int = 0) -> int:
+        address = super().malloc(nbytes, stream)
+        self.out[address] = super().found(address)
+        return address
+
+    def found(self, address: int) -> Found:
+        if address not in self.out:
+            raise ValueError("not out")
+        return self.out.pop(address)
+
+
 @caching_allocator.mistake(breaks=APART)
-class OneDictForAll(Steps):
+class OneDictForAll(_OneDict):
     """Two allocators, called in turns, disturb each other. Perhaps what is out stands in one dict for all of them, by address: two devices
     may give the same address.
     """
-
-    out: dict[int, Found] = {}  # noqa: RUF012
 
     def __init__(self, device: Any, rules: Rules) -> None:
         super().__init__(device, rules)
         type(self).out = {}
 
-    def malloc(self, nbytes: int, stream: int = 0) -> int:
-        address = super().malloc(nbytes, stream)
-        self.out[address] = super().found(address)
-        return address
-
-    def found(self, address: int) -> Found:
-        if address not in self.out:
-            raise ValueError("not out")
-        return self.out.pop(address)
-
 
 @caching_allocator.variant(OneDictForAll)
-class _(Steps):
-    out: dict[int, Found] = {}  # noqa: RUF012
-
-    def malloc(self, nbytes: int, stream: int = 0) -> int:
-        address = super().malloc(nbytes, stream)
-        self.out[address] = super().found(address)
-        return address
-
-    def found(self, address: int) -> Found:
-        if address not in self.out:
-            raise ValueError("not out")
-        return self.out.pop(address)
+class _(_OneDict):
+    pass
 
 
 @caching_allocator.mistake(breaks=SHOWS[1])
