@@ -31,6 +31,7 @@ serial_loader = Exercise(
     objective="Turn DataLoader's arguments into sampler, fetching and collating, batch for batch as torch does.",
     minutes=30,
     difficulty="medium",
+    core=False,
     hints=[
         "Three questions, in this order: which combinations are forbidden? who gives the indices? what makes a batch of "
         "them? Answer the second with one iterator, whatever the arguments are.",

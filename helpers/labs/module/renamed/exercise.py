@@ -35,6 +35,7 @@ renamed = Exercise(
     "a key that has moved to another module.",
     minutes=25,
     difficulty="medium",
+    core=False,
     version=2,
     kind="class",
     names=("Renamed",),

@@ -17,6 +17,7 @@ repair_class_means = Exercise(
     objective="Repair sums and counts that lose repeated indices, and a write that goes to a copy.",
     minutes=10,
     difficulty="medium",
+    core=False,
     hints=[
         "What does `c[torch.tensor([1, 1, 2])] += 1` do to c[1]? Write it as `c[i] = c[i] + 1` and think about when the "
         "right side is read.",

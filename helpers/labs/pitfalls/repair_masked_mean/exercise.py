@@ -17,6 +17,7 @@ repair_masked_mean = Exercise(
     objective="Repair a pooling over padded sequences: the denominator, a squeeze without a dim, and padding that is NaN.",
     minutes=10,
     difficulty="medium",
+    core=False,
     hints=[
         "How many rows does x.shape[1] count, and how many did you add? What is the shape for a batch of one sequence?",
         "`squeeze()` takes out every axis of length 1; name the axis, or do not add it. Sum over dim 1 of x, with the mask "

@@ -285,7 +285,7 @@ def cancelling_orders(answer: Answer, trial: Trial) -> None:
         (torch.float32, (40_003,)),
     ):
         x = _wide(trial, dtype, (math.prod(shape) - 3) // 2)
-        count = 6 if x.numel() < 1_000 else 2
+        count = 6 if x.numel() < 1_000 else 4  # two may agree by chance where parts are rounded
         trial.given(f"{dtype} of shape {shape}, of all sizes, most with their negatives, in {count} orders")
         sums = [float(trial.call(answer, _shuffled(trial, x).view(shape))) for _ in range(count)]
         _one_result(

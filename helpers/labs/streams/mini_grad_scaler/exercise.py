@@ -33,6 +33,7 @@ mini_grad_scaler = Exercise(
     "bit for bit as torch does.",
     minutes=60,
     difficulty="hard",
+    core=False,
     kind="class",
     names=("MiniGradScaler",),
     hints=[
