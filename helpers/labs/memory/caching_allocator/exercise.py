@@ -19,6 +19,8 @@ from helpers.labs.memory.caching_allocator.compare import (
 )
 from helpers.labs.memory.caching_allocator.model import Device, Model
 from helpers.labs.memory.caching_allocator.traces import (
+    ALIKE,
+    ALIKE_LESSON,
     EMPTY,
     EVEN,
     ODD,
@@ -66,7 +68,7 @@ SIZES = "The block's size and the segment's follow from the request as in `round
 SMALL = "A request is small if its block's size is at most `small_size`, else large."
 FITS = (
     "It is served by an idle block, if one fits: one of a segment of the same kind (small or large) and the same stream, "
-    "and at least as large."
+    "and at least as large as the request's block."
 )
 BEST = "Of several, the smallest; of several of that size, the one with the lowest address."
 ASKED = "If none fits, the device is asked for one segment, and that is one idle block, which is taken."
@@ -371,7 +373,7 @@ def lowest_address(answer: Any, trial: Trial) -> None:
 
 
 @caching_allocator.property(
-    "the block's size says whether a request is small, not the request", asks=(SMALL, SIZES)
+    "the block's size says whether a request is small, not the request, nor the segment", asks=(SMALL, SIZES)
 )
 def kind_by_block(answer: Any, trial: Trial) -> None:
     lesson = "A request of 61 to 65 bytes has a block of 70, which is more than small_size."
@@ -382,6 +384,7 @@ def kind_by_block(answer: Any, trial: Trial) -> None:
         trace(take("a", 61), rules=ODD, lesson=lesson),
         trace(take("a", 65), give("a"), take("b", 200), rules=ODD, lesson=lesson),
         trace(take("a", 60), take("b", 30), give("a"), take("c", 65), rules=ODD, lesson=lesson),
+        trace(take("a", 25), take("b", 160), give("b"), take("c", 155), rules=ALIKE, lesson=ALIKE_LESSON),
     )
 
 

@@ -31,6 +31,9 @@ ODD = Rules(
 THIRDS = Rules(
     min_block_size=3, small_size=10, small_buffer=31, min_large_alloc=40, large_segment_size=53, round_large=7
 )
+# A block of 160 is large, and its segment is as large as a small one.
+ALIKE = replace(EVEN, min_large_alloc=100)
+ALIKE_LESSON = "A request of 155 or 160 bytes is large, and its segment has 200, as a small one has."
 PLACES = (5000, 3000, 7000, 1000, 9000, 2000, 8000, 4000, 6000)  # in no order, and far apart
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
 from typing import Any
 
 from torch import Tensor
@@ -45,7 +46,30 @@ NAMES = "Returns the names of the operations, as `lab.operations` gives them, so
 NOT_KEPT = "What `step` returns is not kept, and nothing that it made is alive because of `leaks`."
 
 
-@leaks.property("a list of losses keeps what the graph of each keeps", asks=(MAKES, LEAK, NAMES))
+@leaks.property("each call is about its own step", asks=(MAKES, NAMES))
+def of_its_own_step(answer: Any, trial: Trial) -> None:
+    """First, since an answer that keeps names from call to call is wrong everywhere, each time in a different way."""
+    words = "two calls: of a step that keeps x.tanh(), then of one that keeps x.exp() and runs nothing else"
+    trial.given(words)
+    first, second = inputs.keeping(trial.generator, "tanh"), inputs.keeping(trial.generator, "exp")
+    try:
+        with collector(by_itself=False):
+            trial.call(answer, first)
+            got = trial.call(answer, second)
+    except NotImplementedError:
+        raise
+    except Exception:  # for other properties to tell
+        return
+    trial.true(
+        not isinstance(got, Iterable) or "tanh" not in got,
+        "The second call names tanh. Its step does not run that: it is of the call before.",
+        expected="exp",
+        got=inputs.in_words(got),
+        observed="of the call before",
+    )
+
+
+@leaks.property("a list or a sum of losses keeps what the graph of each keeps", asks=(MAKES, LEAK, NAMES))
 def of_losses(answer: Any, trial: Trial) -> None:
     require(
         answer,

@@ -78,6 +78,10 @@ def _listed(entries: list[Any]) -> str:
     return ", ".join(words[:6]) + (f" and {len(words) - 6} more" if len(words) > 6 else "")
 
 
+def in_words(got: Any) -> str:
+    return _listed([*got]) if isinstance(got, (list, tuple, set, dict)) else f"a {type(got).__name__}"
+
+
 def _without(some: list[Any], others: list[Any]) -> list[Any]:
     """What stands more often in `some` than in `others`."""
     rest = list(others)
@@ -330,6 +334,13 @@ def growing(g: torch.Generator) -> Step:
             x.sin()
 
     return step
+
+
+def keeping(g: torch.Generator, name: str) -> Step:
+    """One operation, whose result is kept."""
+    x = drawn(g, 5, 4)
+    kept: list[Tensor] = []
+    return lambda: kept.append(getattr(x, name)())
 
 
 def changing(g: torch.Generator) -> Step:

@@ -167,6 +167,36 @@ def _(step: Step) -> Any:
     return found(step, after=3)
 
 
+_so_far: list[str] = []
+
+
+@leaks.mistake(breaks=EACH)
+def of_earlier_calls(step: Step, names: list[str] = []) -> Any:  # noqa: B006
+    """What an earlier call of leaks has found is named again. Perhaps its list of names, or of memories, is a default value or a
+    global name: a default is made once, and all calls add to it.
+    """
+    names += found(step)
+    return sorted(names)
+
+
+@leaks.variant(of_earlier_calls)
+def _(step: Step) -> Any:
+    _so_far.extend(found(step))
+    return sorted(_so_far)
+
+
+@leaks.variant(of_earlier_calls)
+def _(step: Step, ran: list[Operation] = []) -> Any:  # noqa: B006
+    """The operations."""
+    step()
+    with operations() as now:
+        step()
+    ran.extend(now)
+    step()
+    gc.collect()
+    return sorted(of_each_memory(ran))
+
+
 # What counts as a leak.
 
 

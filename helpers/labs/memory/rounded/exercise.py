@@ -183,7 +183,8 @@ def at_min_large_alloc(answer: Any, trial: Trial) -> None:
 
 
 @rounded.property(
-    "the block decides on the segment, and not the request, next to a limit, too", asks=(FOLLOWS, OWN, MIDDLE)
+    "the segment follows from the block, and not from the request, also next to a limit",
+    asks=(FOLLOWS, OWN, MIDDLE),
 )
 def the_block_decides(answer: Any, trial: Trial) -> None:
     holds(answer, trial, TORCH, (10 * MIB - 511, 10 * MIB - 1))

@@ -156,6 +156,31 @@ def at_least_the_smallest(nbytes: int, rules: Rules) -> tuple[int, int]:
 
 
 @rounded.mistake(breaks=BLOCK)
+def large_as_they_are(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """The block of a large request is the request as it is, and that of a small one is rounded. Every block is a multiple of
+    `min_block_size`.
+    """
+    block = up(nbytes, rules.min_block_size)
+    return nbytes if block >= rules.min_large_alloc else block, segment_of(block, rules)
+
+
+@rounded.variant(large_as_they_are)
+def _(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """And decides on the segment."""
+    if nbytes >= rules.min_large_alloc:
+        return nbytes, up(nbytes, rules.round_large)
+    block = up(nbytes, rules.min_block_size)
+    return block, segment_of(block, rules)
+
+
+@rounded.variant(large_as_they_are)
+def _(nbytes: int, rules: Rules) -> tuple[int, int]:
+    """From small_size on."""
+    block = up(nbytes, rules.min_block_size)
+    return nbytes if nbytes > rules.small_size else block, segment_of(block, rules)
+
+
+@rounded.mistake(breaks=BLOCK)
 def doubled_until_it_fits(nbytes: int, rules: Rules) -> tuple[int, int]:
     """The block is `min_block_size`, doubled until the request fits. Any multiple may be a block, such as three times."""
     block = rules.min_block_size

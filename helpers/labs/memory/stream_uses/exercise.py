@@ -38,8 +38,11 @@ RECORD = (
 )
 IN_ORDER = "Events of one stream pass in the order in which they were recorded."
 OWN_STREAM = "A block has `stream`, the one that it was handed out for, and takes no other attribute or weak reference."
-FREED_AGAIN = "A block is freed again only after it was released."
-HASHED = "Blocks and streams can be hashed, events perhaps not; a stream may be a number, 0 too, and equal ones are one stream."
+FREED_AGAIN = "While a block is pending, it is neither used nor freed again."
+HASHED = (
+    "Blocks and streams can be hashed, events perhaps not; no two blocks are equal; a stream may be a number, 0 too, and equal "
+    "streams are one."
+)
 NOTES = "`record_stream(block, stream)` notes that work on `stream` uses the block."
 NOT_OWN = "For the block's own stream nothing is noted: what comes later on it runs later anyway."
 AT_ONCE = "`free(block)` releases the block at once if no different stream used it."

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
-
 from helpers.labs.memory.allocate.exercise import (
     ADDRESS,
     FIRST,
@@ -25,50 +21,6 @@ RETRIES, OOMS = "num_alloc_retries", "num_ooms"
 
 
 # The address.
-
-
-@bank.mistake(breaks="An address may be 0.")
-class ZeroIsNone(Right):
-    """The search gave the address 0, and it was taken for none. 0 counts as False: perhaps there is `if
-    address:` or an `or`. Ask `is None`.
-    """
-
-    def found(self) -> bool:
-        return bool(self.address)
-
-
-@allocate.variant("zero_is_none")
-def _(steps: Any) -> int:
-    address = steps.search() or steps.free_memory_callbacks() and steps.search()
-    if address:
-        return address
-    if steps.threshold > 0:
-        steps.collect_garbage()
-    address = steps.device_malloc() or steps.release_available() and steps.device_malloc()
-    if not address:
-        steps.release_all()
-        steps.stats[RETRIES] += 1
-        address = steps.device_malloc()
-    if not address:
-        steps.stats[OOMS] += 1
-        raise torch.OutOfMemoryError
-    return address
-
-
-@bank.mistake(breaks="An address may be 0.")
-class ZeroFromTheDeviceIsNone(Right):
-    """The device gave the address 0, and it was taken for none. The search is asked by `is None`, and
-    `device_malloc` perhaps by `if address:`.
-    """
-
-    asked = False
-
-    def malloc(self) -> None:
-        self.asked = True
-        Right.malloc(self)
-
-    def found(self) -> bool:
-        return bool(self.address) if self.asked else self.address is not None
 
 
 @bank.mistake(breaks=ADDRESS)
@@ -214,7 +166,7 @@ class CollectsAfterTheDevice(Right):
     garbage = NeverCollects.garbage
 
 
-@bank.mistake(breaks=THREE)
+@bank.mistake(breaks=NO_MORE)
 class SearchesAfterCollecting(Right):
     """After `collect_garbage` the idle blocks were searched. There are fewer of them now: the device has
     more, and is to be asked.
@@ -226,7 +178,7 @@ class SearchesAfterCollecting(Right):
             self.search()
 
 
-@bank.mistake(breaks=THREE)
+@bank.mistake(breaks=ORDER)
 class CollectsFirst(Right):
     """Old blocks were given back before anything was searched: an idle block that fits is perhaps among them."""
 
@@ -239,7 +191,7 @@ class CollectsFirst(Right):
         pass
 
 
-@bank.mistake(breaks=THREE)
+@bank.mistake(breaks=ORDER)
 class CollectsBeforeCallbacks(Right):
     """Old blocks were given back before the callbacks were asked. What those give back is perhaps enough."""
 

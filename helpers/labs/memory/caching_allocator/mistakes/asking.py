@@ -126,6 +126,48 @@ class KindByRequest(Steps):
         return nbytes <= self.rules.small_size
 
 
+@caching_allocator.mistake(breaks=SMALL)
+class KindBySegment(Steps):
+    """Where the segment of a large request is no larger than `small_buffer`, the request or its segment is taken for a small one. Perhaps the
+    kind is told by the segment's size: that of the block says it.
+    """
+
+    def is_small(self, nbytes: int, size: int) -> bool:
+        return self.segment_size(size) <= self.rules.small_buffer
+
+
+@caching_allocator.variant(KindBySegment)
+class _(Steps):
+    """Of the segments that are there."""
+
+    def is_of(self, segment: Any, small: bool, stream: int) -> bool:
+        return (segment["total_size"] <= self.rules.small_buffer) == small and segment["stream"] == stream
+
+
+@caching_allocator.variant(KindBySegment)
+class _(Steps):
+    """When the block is split."""
+
+    def chosen(self, fitting: Any, size: int) -> Any:
+        self.taken = super().chosen(fitting, size)
+        return self.taken
+
+    def new(self, size: int, small: bool, stream: int) -> Any:
+        self.taken = super().new(size, small, stream)
+        return self.taken
+
+    def is_split(self, small: bool, rest: int) -> bool:
+        return super().is_split(self.taken[0]["total_size"] <= self.rules.small_buffer, rest)
+
+
+@caching_allocator.variant(KindBySegment)
+class _(Steps):
+    """In the snapshot."""
+
+    def noted(self, address: int, total: int, small: bool, stream: int) -> Any:
+        return super().noted(address, total, total <= self.rules.small_buffer, stream)
+
+
 @caching_allocator.mistake(breaks=PASSES)
 class EmptiesAndAsksAgain(Steps):
     """When the device refused, idle segments were given back to it. Torch does this, in a different function, which is a later exercise:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from helpers.labs.memory.caching_allocator.exercise import BEST, FITS, HANDS_OUT, SIZES, caching_allocator
+from helpers.labs.memory.caching_allocator.exercise import (
+    BEST,
+    FITS,
+    HANDS_OUT,
+    SIZES,
+    caching_allocator,
+)
 from helpers.labs.memory.caching_allocator.right import Block, Found, Segment, Steps
 
 

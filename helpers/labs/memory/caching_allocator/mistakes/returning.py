@@ -9,10 +9,8 @@ from helpers.labs.memory.caching_allocator.exercise import (
     A_COPY,
     APART,
     EMPTIES,
-    HANDS_OUT,
     NONE_OUT,
     SHOWS,
-    TAKES_BACK,
     caching_allocator,
 )
 from helpers.labs.memory.caching_allocator.right import Block, Found, Segment, Steps
@@ -240,7 +238,7 @@ class EachBlock(Steps):
                 self.segments.remove(segment)
 
 
-@caching_allocator.mistake(breaks=HANDS_OUT)
+@caching_allocator.mistake(breaks="an int, perhaps 0")
 class ZeroIsNothing(Steps):
     """The block at address 0 was not found again. Perhaps an address is asked for its truth, and 0 is false: compare with None."""
 
@@ -266,7 +264,7 @@ class _(Steps):
         return (segment, block) if block["address"] else self.new(size, small, segment["stream"])
 
 
-@caching_allocator.mistake(breaks=TAKES_BACK)
+@caching_allocator.mistake(breaks="the address may come again")
 class OldStream(Steps):
     """A segment at an address that the device gave out a second time has the kind or the stream of the first. Perhaps these are remembered
     by the address, and not forgotten in `empty_cache`.

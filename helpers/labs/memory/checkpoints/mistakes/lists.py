@@ -16,6 +16,7 @@ from helpers.labs.memory.checkpoints.exercise import (
     MOST,
     PEAK,
     RAISED,
+    STAYS,
     WHICH,
     checkpoints,
 )
@@ -258,6 +259,41 @@ class MostBytes(Right):
         return self.bytes(kept)
 
 
+@checkpoints.variant(MostBytes)
+def _(sizes: list[int], budget: int) -> list[int]:
+    """Of the lists with the fewest bytes for each number of layers and each last one, that of most bytes."""
+    before = [0, *accumulate(sizes)]
+    states: dict[tuple[int, int], tuple[int, Kept]] = {(0, 0): (0, ())}
+    for end, size in enumerate(sizes, 1):
+        for (count, start), (total, kept) in list(states.items()):
+            more, place = total + size, (count + 1, end)
+            fits = total + before[end - 1] - before[start] <= budget and more <= budget
+            if start < end and fits and more < states.get(place, (budget + 1,))[0]:
+                states[place] = more, (*kept, end - 1)
+    complete = [state for (_, end), state in states.items() if state[0] + before[-1] - before[end] <= budget]
+    if not complete:
+        raise ValueError("nothing fits")
+    return list(max(complete)[1])
+
+
+@bank.mistake(breaks=MOST)
+class LastLayerNever(Right):
+    """All fit, and the last layer was not kept. Perhaps a loop ends one layer too early, or this output is left out on purpose,
+    since it is needed at once: kept, it does not run twice.
+    """
+
+    def lists(self) -> Any:
+        return (kept for kept in Right.lists(self) if len(self.sizes) - 1 not in kept)
+
+
+@bank.mistake(breaks=MOST)
+class FirstLayerNever(Right):
+    """All fit, and the first layer was not kept. Perhaps a loop begins one layer too late."""
+
+    def lists(self) -> Any:
+        return (kept for kept in Right.lists(self) if 0 not in kept)
+
+
 @bank.mistake(breaks=MOST)
 class SmallestPeak(Right):
     """All fit, and fewer were kept. Perhaps the list of the smallest peak is taken: the peak has to stay
@@ -472,7 +508,9 @@ class RaisesForOneTooLarge(Right):
         return list(range(0, len(self.sizes), 2))
 
 
-@bank.mistake(breaks=WHICH)
+@bank.mistake(
+    breaks="sizes: the bytes of each layer's output, in the order in which the layers run; each is 1 or more; perhaps none."
+)
 class NoLayers(Right):
     """Without layers, an error was raised. The list of no layers is empty, and its peak is 0."""
 
@@ -482,7 +520,7 @@ class NoLayers(Right):
         return Right.__call__(self)
 
 
-@bank.mistake(breaks="sizes: the bytes of each layer's output, in the order in which the layers run")
+@bank.mistake(breaks=STAYS)
 class SortsTheSizes(Right):
     """The caller's list of sizes was changed. It belongs to the caller: make a copy, or use `sorted`."""
 

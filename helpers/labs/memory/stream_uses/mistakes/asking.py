@@ -52,7 +52,7 @@ class StreamZeroIsNone(Right):
         return bool(stream) and stream != block.stream
 
 
-@stream_uses.mistake(breaks=NOTES)
+@stream_uses.mistake(breaks=PENDING)
 class EachUseCounts(Right):
     """The same stream used the block more than once, and as many events were recorded on it. One event stands
     behind all of them: a set of streams is enough.
@@ -348,6 +348,42 @@ class StopsAtTheFirstStream(Right):
 class _(Right):
     def put(self, stream: Any, event: Any, block: Any) -> None:
         Right.put(self, "all", event, block)
+
+
+@stream_uses.mistake(breaks=PROCESS)
+class WaitsWithTheBlockBefore(InAList):
+    """All events of a block had passed, and it was not released: a block freed before it had used the same stream, and waits for a
+    different one. Perhaps a stream is taken for one that has not passed as long as a block that used it is pending.
+    """
+
+    def process_events(self) -> None:
+        kept, closed = [], set()
+        for block, events in self.pending:
+            for event in list(events):
+                if event.stream not in closed and event.query():
+                    events.remove(event)
+            if events:
+                closed |= self.used[block]
+                kept.append((block, events))
+            else:
+                self.release(block)
+        self.pending = kept
+
+    def hold(self, block: Any, streams: Any) -> None:
+        self.used = {**getattr(self, "used", {}), block: set(streams)}
+        super().hold(block, streams)
+
+
+@stream_uses.variant(WaitsWithTheBlockBefore)
+class _(Right):
+    """A queue stops where a block still waits."""
+
+    def work_off(self, queue: deque[tuple[Any, Any]]) -> None:
+        while queue and queue[0][0].query():
+            block = queue.popleft()[1]
+            self.passed(block)
+            if self.waiting[block]:
+                return
 
 
 @stream_uses.mistake(breaks=PENDING)
