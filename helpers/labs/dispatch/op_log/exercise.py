@@ -141,7 +141,7 @@ def same_results(answer: Any, trial: Trial) -> None:
         ("numbers drawn from a generator", results.draws, "Each operation draws once."),
         ("a forward and a backward", results.gradients, "The graph stays as it is."),
         (
-            "rrelu in training, which writes to its noise, and an operation that empties x and gives what was in it",
+            "rrelu in training, which writes to its noise, and an operation that sets x to 0 and gives the sums of its rows",
             results.written_and_given,
             "What writes to an argument may give something new.",
         ),
