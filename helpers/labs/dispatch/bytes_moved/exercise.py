@@ -171,7 +171,6 @@ def in_place(answer: Any, trial: Trial) -> None:
         inputs.PARAMETERS,
         inputs.OUT_LISTS,
         inputs.TWICE_CHANGED,
-        inputs.WRITTEN_AND_GIVEN,
     ):
         require(answer, trial, case)
 
@@ -183,7 +182,14 @@ def under_inference(answer: Any, trial: Trial) -> None:
 
 @bytes_moved.property("any number of results, and none", asks=(WRITES, BYTES, LISTED))
 def results(answer: Any, trial: Trial) -> None:
-    for case in (inputs.SEVERAL, inputs.MAKERS, inputs.NO_TENSORS, inputs.NOTHING, inputs.OTHER_LIBRARIES):
+    for case in (
+        inputs.SEVERAL,
+        inputs.MAKERS,
+        inputs.NO_TENSORS,
+        inputs.NOTHING,
+        inputs.OTHER_LIBRARIES,
+        inputs.WRITTEN_AND_GIVEN,
+    ):
         require(answer, trial, case)
 
 
