@@ -42,7 +42,7 @@ EACH = "Each has `numel() * element_size()` bytes, and counts in each place wher
 NOT_MADE = "What lies in the memory of an argument is not made."
 LEFT_OUT = (
     "Left out are operations that change nothing and give tensors that all lie there (views, also `_unsafe_view` and "
-    "`unsafe_split`), and those that only make memory (their names begin with `empty` or `new_empty`)."
+    "`unsafe_split`), and those that only make memory (behind the library, their names begin with `empty` or `new_empty`)."
 )
 LISTED = "All others are listed, those of other libraries than aten, too, also with 0 bytes."
 META = "On the meta device the result is that of real tensors, where the same operations run, and no memory is made."
@@ -161,7 +161,7 @@ def everywhere(answer: Any, trial: Trial) -> None:
         require(answer, trial, case)
 
 
-@bytes_moved.property("what is changed in place is read and written", asks=(WRITES, READS, NOT_MADE))
+@bytes_moved.property("what is changed in place is read and written", asks=(WRITES, READS, NOT_MADE, BYTES))
 def in_place(answer: Any, trial: Trial) -> None:
     for case in (
         inputs.IN_PLACE,
@@ -182,7 +182,14 @@ def under_inference(answer: Any, trial: Trial) -> None:
 
 @bytes_moved.property("any number of results, and none", asks=(WRITES, BYTES, LISTED))
 def results(answer: Any, trial: Trial) -> None:
-    for case in (inputs.SEVERAL, inputs.MAKERS, inputs.NO_TENSORS, inputs.NOTHING, inputs.OTHER_LIBRARIES):
+    for case in (
+        inputs.SEVERAL,
+        inputs.MAKERS,
+        inputs.NO_TENSORS,
+        inputs.NOTHING,
+        inputs.OTHER_LIBRARIES,
+        inputs.WRITTEN_AND_GIVEN,
+    ):
         require(answer, trial, case)
 
 
@@ -232,7 +239,7 @@ def backward(answer: Any, trial: Trial) -> None:
     require(answer, trial, inputs.TWICE_BACKWARD)
 
 
-@bytes_moved.property("what fn raises passes through", asks=ERRORS)
+@bytes_moved.property("what fn raises passes through, and nothing of it is left", asks=(ERRORS, BYTES))
 def errors(answer: Any, trial: Trial) -> None:
     x = torch.randn(4, 3, generator=trial.generator)
     for words, error in (("KeyError", KeyError("of fn")), ("an error that is no Exception", _Stop("of fn"))):
@@ -274,7 +281,10 @@ def errors(answer: Any, trial: Trial) -> None:
         lambda: answer(lambda x: x.exp() @ x, x),
         "for sizes that do not fit",
     )
-    require(answer, trial, inputs.PLAIN)
+    words = "torch.exp of an x of size (4, 3), after calls in which fn raised"
+    trial.given(words)
+    lesson = "Nothing of a call in which fn raised is left for the next one."
+    right(trial, trial.call(lambda: answer(torch.exp, x)), counted(torch.exp, x), words, lesson)
 
 
 class _Stop(BaseException):

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from helpers.check.trial import Trial
+from helpers.labs.dispatch.shared.writing import drain, leaky
 
 Fn = Callable[..., Any]
 Made = tuple[Fn, tuple[Tensor, ...]]
@@ -249,6 +250,18 @@ def running(tensor: Tensors) -> Made:
     )
 
 
+def written_and_given(tensor: Tensors) -> Made:
+    def fn(x: Tensor, noise: Tensor) -> None:
+        rectified = leaky(x, noise)
+        if rectified is not x:
+            rectified.cos()
+        if rectified is not noise:
+            rectified.sin()
+        drain(x).exp()
+
+    return fn, (tensor(4, 3), tensor(4, 3))
+
+
 def lists(tensor: Tensors) -> Made:
     def fn(x: Tensor, y: Tensor, places: Tensor) -> Any:
         return torch.cat([x, y, x]), torch.stack([y, y]), x[:, places], torch.cat([x, y], dim=1)
@@ -405,7 +418,9 @@ TWICE = Case(
     twice_given,
 )
 NOTHING = Case(
-    "operations on an x of size (0, 3)", "They are called, and move 0 bytes: no view, no `empty`.", of_nothing
+    "operations on an x of size (0, 3)",
+    "They are called, and so they are listed: what they make is made, also without a number and an address.",
+    of_nothing,
 )
 IN_PLACE = Case(
     "add_, exp_, mul_ of a part and of a sum, fill_, copy_",
@@ -438,6 +453,12 @@ OTHER_LIBRARIES = Case(
     "a function of prims in a block of record_function",
     "What comes to a mode is listed, also what is not aten, and what has no tensor at all.",
     other_libraries,
+)
+WRITTEN_AND_GIVEN = Case(
+    "rrelu, which writes to its noise; of what it gives cos if it is not x, and sin if it is not the noise; then an "
+    "operation that sets x to 0 and gives the sums of its rows; exp of them",
+    "What writes to an argument may give something new, and fn goes on with that.",
+    written_and_given,
 )
 PARAMETERS = Case(
     "a Parameter that is edited in place under no_grad, alone and in a list",

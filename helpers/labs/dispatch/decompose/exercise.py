@@ -13,6 +13,7 @@ from helpers.check.trial import Trial
 from helpers.exercise import Exercise
 from helpers.labs.dispatch.decompose import inputs
 from helpers.labs.dispatch.decompose.inputs import Made, Table, aten, draw, listed, made, require
+from helpers.labs.dispatch.shared.writing import drain
 
 decompose = Exercise(
     "12.decompose",
@@ -40,9 +41,9 @@ IN_PLACE = (
     "arguments."
 )
 CHAINS = "Operations of the table that a function of the table runs are replaced as well."
-OTHERS = "All other operations run as they are."
+OTHERS = "All other operations run as they are, and modes around the call see them."
 OUTSIDE = "Outside of a call, also one that raised, nothing is replaced."
-ANEW = "The table is read anew in each call of it."
+ANEW = "Each call reads the table anew."
 
 
 @decompose.property("the table's function runs in place of an operation", asks=(WITHOUT, IN_PLACE, OTHERS))
@@ -376,6 +377,19 @@ def others_stay(answer: Any, trial: Trial) -> None:
         {aten.ones.default: inputs.ones, aten.add.Tensor: inputs.add},
         "An operation without a tensor among its arguments is one, too. add.out is not add.Tensor.",
     )
+    for words, make, lesson in (
+        (
+            "rrelu, which writes to its noise, and an operation that sets x to 0 and gives the sums of its rows",
+            inputs.written_and_given,
+            "What writes to an argument may give something new.",
+        ),
+        (
+            "cat and max with `out=`, _foreach_add_, split_copy with a list as `out=`",
+            inputs.written_lists,
+            "What an operation returns is its result, whatever it writes to.",
+        ),
+    ):
+        require(answer, trial, words, make, {aten.add.Tensor: inputs.add}, lesson)
 
 
 @decompose.property("operations of a module, and those that edit a tensor", asks=(IN_PLACE, OTHERS))
@@ -431,6 +445,14 @@ def anywhere(answer: Any, trial: Trial) -> None:
         "torch._foreach_add_([a, b], 1), an operation that returns None",
         in_a_list,
         {aten._foreach_add_.Scalar: inputs.foreach_add_},
+        lesson,
+    )
+    require(
+        answer,
+        trial,
+        "rrelu, which writes to its noise, and an operation that sets x to 0 and gives the sums of its rows",
+        inputs.written_and_given,
+        {aten.rrelu_with_noise.default: inputs.rrelu_with_noise, drain: inputs.drained},
         lesson,
     )
     require(

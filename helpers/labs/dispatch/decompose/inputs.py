@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from helpers.check.trial import Trial
 from helpers.labs.dispatch.decompose.right import Function
 from helpers.labs.dispatch.decompose.right import decompose as right
+from helpers.labs.dispatch.shared.writing import drain, leaky, which
 
 aten = torch.ops.aten
 MOST = 60  # functions of the table in one call: more run in a circle
@@ -190,6 +191,16 @@ def add_out(a: Tensor, b: Tensor, *, alpha: float = 1, out: Tensor) -> Tensor:
     return aten.copy_.default(out, aten.sub.Tensor(a, b, alpha=-alpha))
 
 
+def rrelu_with_noise(a: Tensor, noise: Tensor, lower: float, upper: float, training: bool = False) -> Tensor:
+    return aten.leaky_relu.default(a, (lower + upper) / 2)
+
+
+def drained(a: Tensor) -> Tensor:
+    sums = aten.sum.dim_IntList(a, [1])
+    aten.zero_.default(a)
+    return sums
+
+
 def ones(size: list[int], **options: Any) -> Tensor:
     return aten.full.default(size, 1.0, **options)
 
@@ -209,6 +220,28 @@ Make = Callable[[torch.Generator], Made]
 
 def draw(g: torch.Generator, *size: int, grad: bool = False) -> Tensor:
     return torch.randn(size, generator=g).requires_grad_(grad)
+
+
+def written_and_given(g: torch.Generator) -> Made:
+    def fn(x: Tensor, y: Tensor) -> Any:
+        noise, y = torch.zeros(3, 4), y.clone()
+        rectified, sums = leaky(x, noise), drain(y)
+        return which(rectified, x=x, noise=noise), which(sums, x=y), rectified, sums, y
+
+    return Made(fn, (draw(g, 3, 4), draw(g, 3, 4)))
+
+
+def written_lists(g: torch.Generator) -> Made:
+    def fn(x: Tensor, y: Tensor) -> Any:
+        out, parts = torch.zeros(6, 4), [torch.zeros(2, 4), torch.zeros(1, 4)]
+        values, places = torch.zeros(3), torch.zeros(3, dtype=torch.int64)
+        results = torch.cat([x, y], out=out), *torch.max(x, 1, out=(values, places))
+        torch._foreach_add_(parts, 1.0)
+        added = [each.clone() for each in parts]
+        torch.split_copy(x, 2, out=parts)
+        return *results, *added, *parts
+
+    return Made(fn, (draw(g, 3, 4), draw(g, 3, 4)))
 
 
 def require(
@@ -314,9 +347,9 @@ def compare(
     if ran.names != expected.names:
         trial.fail(
             f"{words}: {unlike(ran.names, expected.names, 'Operations that a mode outside sees')} What is in the "
-            "table does not run, and what is not in it runs as it is.",
+            "table does not run, and what is not in it runs as it is, and is seen by modes around the call.",
             expected=listed(expected.names, "no operation"),
-            got=listed(ran.names, "no operation"),
+            got=listed(ran.names, "the mode outside saw no operation"),
             observed=(words, "operations", ran.names),
         )
     _same_arguments(trial, words, "The operation", (ran.names, ran.given), (expected.names, expected.given))

@@ -140,6 +140,21 @@ def same_results(answer: Any, trial: Trial) -> None:
         ("item(), equal, tolist()", results.numbers, "Results that are no tensors come, too."),
         ("numbers drawn from a generator", results.draws, "Each operation draws once."),
         ("a forward and a backward", results.gradients, "The graph stays as it is."),
+        (
+            "rrelu in training, which writes to its noise, and an operation that sets x to 0 and gives the sums of its rows",
+            results.written_and_given,
+            "What writes to an argument may give something new.",
+        ),
+        (
+            "cat and max with `out=`",
+            results.out_of_lists,
+            "What writes to `out` gives that, whatever its first argument is.",
+        ),
+        (
+            "_foreach_add_, and split_copy with a list as `out=`",
+            results.nothing_given,
+            "What writes to the tensors of a list gives nothing, and nothing is returned for it.",
+        ),
     ):
         results.same(answer, trial, words, make, lesson)
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from helpers.check.compare import difference
 from helpers.check.trial import Trial
 from helpers.labs.dispatch.op_log.inputs import Make, Raised, Run, drawn, outcome
+from helpers.labs.dispatch.shared.writing import drain, which
 
 
 def same(answer: Any, trial: Trial, words: str, make: Make, lesson: str) -> None:
@@ -24,7 +25,7 @@ def same(answer: Any, trial: Trial, words: str, make: Make, lesson: str) -> None
     if type(got) is not type(want) or isinstance(want, Raised):
         trial.true(
             got == want,
-            f"In the block: {_in_words(got)}. Without the log: {_in_words(want)}. {lesson}",
+            f"In the block: {_in_words(got).rstrip('.')}. Without the log: {_in_words(want).rstrip('.')}. {lesson}",
             expected=_in_words(want),
             got=_in_words(got),
             observed=(words, _how_different(got, want)),
@@ -38,7 +39,7 @@ def same(answer: Any, trial: Trial, words: str, make: Make, lesson: str) -> None
     wrong = [(place, its, wanted, how) for place, its, wanted, how in found if how]
     for place, its, wanted, how in wrong[:1]:
         trial.fail(
-            f"Result {place + 1} of {len(pairs)} in the block is not that without the log: {how.sentence} {lesson}",
+            f"Result {place + 1} of {len(pairs)} in the block is not that without the log: {how.sentence.rstrip('.')}. {lesson}",
             expected=plain_words(wanted),
             got=plain_words(its),
             observed=(
@@ -123,6 +124,31 @@ def gradients(x: Tensor, y: Tensor, generator: torch.Generator) -> list[Any]:
     z = (x.tanh() @ y.T).relu()
     z.mul(y @ y.T).sum().backward()
     return [z.requires_grad, z.is_leaf, x.grad, z.detach().requires_grad]
+
+
+@_returns
+def written_and_given(x: Tensor, y: Tensor, generator: torch.Generator) -> list[Any]:
+    noise = torch.zeros(4, 3)
+    rectified = torch.ops.aten.rrelu_with_noise.default(x, noise, 0.1, 0.3, True, generator)
+    first = which(rectified, x=x, noise=noise)
+    sums = drain(y)
+    return [first, which(sums, x=y), rectified, noise, sums, y]
+
+
+@_returns
+def out_of_lists(x: Tensor, y: Tensor, generator: torch.Generator) -> list[Any]:
+    out, places = torch.zeros(8, 3), torch.zeros(4, dtype=torch.int64)
+    both = which(torch.cat([x, y], out=out), out=out)
+    values = torch.zeros(4)
+    return [both, *torch.max(x, 1, out=(values, places)), out, values, places]
+
+
+@_returns
+def nothing_given(x: Tensor, y: Tensor, generator: torch.Generator) -> list[Any]:
+    parts = [torch.zeros(2, 3), torch.zeros(2, 3)]
+    torch._foreach_add_([x, y], 1.0)
+    torch.split_copy(x, 2, out=parts)
+    return [x, y, *parts]
 
 
 def error(call: Callable[[Tensor, torch.Generator], Any]) -> Make:

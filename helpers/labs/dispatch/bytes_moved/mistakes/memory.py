@@ -16,10 +16,9 @@ from helpers.labs.dispatch.bytes_moved.exercise import (
 from helpers.labs.dispatch.bytes_moved.right import Steps, by_steps, tensors
 
 bank = bytes_moved.bank(by_steps)
-READS = "A call reads each tensor that it is given"
 MAKES = "and each that it makes."
 IN_PLACE = "It writes each tensor that it changes in place (by its schema)"
-EMPTY = "and those that only make memory (their names begin with `empty` or `new_empty`)."
+EMPTY = "and those that only make memory (behind the library, their names begin with `empty` or `new_empty`)."
 VIEWS = "Left out are operations that change nothing and give tensors that all lie there"
 OVERWRITTEN = "also one that it only overwrites."
 OVERWRITTEN_AND_WRITTEN = f"{OVERWRITTEN} It writes each tensor that it changes in place"
@@ -169,10 +168,22 @@ class OverwrittenNotRead(Steps):
 
 @bank.mistake(breaks=NOT_MADE)
 class ComparedWithTheFirst(Steps):
-    """With `out=` a result counts as made that is only changed. Perhaps memory was compared with that of the first tensor alone."""
+    """With `out=` a result counts as made that is only changed. Perhaps memory was compared with that of the first tensor alone, or not with
+    that of tensors given by keyword.
+    """
 
     def made(self, func: Any, given: list[Tensor], result: Any) -> list[Tensor]:
         return super().made(func, given[:1], result)
+
+
+@bank.variant(ComparedWithTheFirst)
+class _(Steps):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.by_place = tensors(args)
+        return super().seen(func, args, kwargs)
+
+    def made(self, func: Any, given: list[Tensor], result: Any) -> list[Tensor]:
+        return super().made(func, self.by_place, result)
 
 
 # Views, and what is left out.
@@ -273,7 +284,7 @@ class _(UnsafeSplitListed):
         return [] if self.left_out else tensors(result)
 
 
-@bank.mistake(breaks=MAKES)
+@bank.mistake(breaks=VIEWS)
 class CopiesLeftOut(Steps):
     """Under inference_mode what is copied by `to`, `reshape` and `contiguous` is missing. Perhaps `is_view` was believed: it is True of
     these, also where they make a tensor.
@@ -359,6 +370,16 @@ class EmptyAlone(Steps):
 
 
 @bank.mistake(breaks=EMPTY)
+class EmptyAndLike(Steps):
+    """`empty` and `empty_like` are left out, and others that only make memory are not: `empty_strided` and `new_empty` among them. Perhaps
+    two were named: all are left out whose names begin so.
+    """
+
+    def only_memory(self, func: Any) -> bool:
+        return func.overloadpacket.__name__ in ("empty", "empty_like")
+
+
+@bank.mistake(breaks=EMPTY)
 class NoNewEmpty(Steps):
     """`new_empty` counts as written. It only makes memory, as `empty` does."""
 
@@ -397,9 +418,9 @@ class SingleResults(Steps):
         return super().made(func, given, result) if isinstance(result, Tensor) else []
 
 
-@bank.mistake(breaks=READS)
+@bank.mistake(breaks=LISTED)
 class NoTensorsLeftOut(Steps):
-    """Operations that give no tensor, as `equal` and `item`, are missing. They read what they are given."""
+    """Operations that give no tensor, as `equal` and `item`, are missing. They read what they are given, and are listed."""
 
     def is_view(self, changed: list[Tensor], made: list[Tensor], result: Any) -> bool:
         return not made and not changed

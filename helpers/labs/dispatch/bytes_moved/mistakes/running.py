@@ -174,6 +174,87 @@ class AllCallsTogether(Steps):
         self.moved = _everything
 
 
+_until_the_end: dict[Any, Any] = {}
+
+
+@bank.mistake(breaks=BYTES)
+class LeftByAnError(Steps):
+    """What a call counted in which fn raised is in the result of the next one, and after others nothing is left. Perhaps all calls share
+    a dict that is emptied at the end of each: an error skips this line.
+    """
+
+    def count(self, fn: Callable[..., Any], args: tuple[Tensor, ...]) -> Any:
+        self.moved = _until_the_end
+        found = dict(super().count(fn, args))
+        self.moved.clear()
+        return found
+
+
+class _GivesBack(Steps):
+    """What comes back in fn is not what the operation returns where it writes."""
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        return self.back(func, args, kwargs, super().seen(func, args, kwargs))
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        one = isinstance(result, Tensor) and bool(args) and isinstance(args[0], Tensor)
+        return args[0] if one and func._schema.is_mutable else result
+
+
+@bank.mistake(breaks=BYTES)
+class FirstArgumentBack(_GivesBack):
+    """An operation that writes to an argument and gives something new gives its first argument in fn. Perhaps what writes was taken to return
+    that, as `add_` does. What the operation returns is returned as it is.
+    """
+
+
+@bank.variant(FirstArgumentBack)
+class _(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        first, one = func._schema.arguments[:1], isinstance(result, Tensor)
+        return args[0] if one and first and first[0].is_write else result
+
+
+@bank.mistake(breaks=BYTES)
+class ListForOut(_GivesBack):
+    """`cat` with `out=` raises in fn, and without bytes_moved it does not. Perhaps the first argument comes back for what writes, and that of `cat`
+    is a list. What the operation returns is returned as it is.
+    """
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if func._schema.is_mutable and len(func._schema.returns) == 1 else result
+
+
+@bank.mistake(breaks=BYTES)
+class ListsWrittenBack(_GivesBack):
+    """An operation that writes to the tensors of a list raises in fn, and those that write to one tensor do not. Perhaps the list is returned
+    for it: by its schema it gives nothing. What the operation returns is returned as it is, None, too.
+    """
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if func._schema.name.endswith("_") else result
+
+
+@bank.variant(ListsWrittenBack)
+class _(_GivesBack):
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        return kwargs.get("out", Steps.seen(self, func, args, kwargs))
+
+
+@bank.mistake(breaks=BYTES)
+class WrittenBack(_GivesBack):
+    """An operation that writes to an argument and gives something new gives this argument in fn. Perhaps what the schema says is written was
+    taken for what is returned. What the operation returns is returned as it is.
+    """
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        written = self.written(func, args, kwargs)
+        return written[0] if written and isinstance(result, Tensor) else result
+
+    def written(self, func: Any, args: Any, kwargs: Any) -> list[Tensor]:
+        return self.changed(func, args, kwargs)
+
+
 @bank.mistake(breaks=BYTES)
 class OneDictForAll(Steps):
     """Where fn calls bytes_moved itself, the two mix. Perhaps they share a dict that is emptied at the beginning of each call."""

@@ -294,6 +294,17 @@ class NotOut(Replace):
 
 
 @bank.mistake(breaks=OTHERS)
+class OthersHidden(Replace):
+    """A mode outside saw nothing of what ran. Perhaps all modes were put aside while an operation ran that is not in the table: call it, and
+    leave the modes as they are.
+    """
+
+    def as_it_is(self, func: Any, args: Any, kwargs: Any) -> Any:
+        with _disable_current_modes():
+            return func(*args, **kwargs)
+
+
+@bank.mistake(breaks=OTHERS)
 class HiddenFromOthers(Replace):
     """A mode outside saw less than what ran. Perhaps all modes were put aside while a function of the table ran: put on your own
     again, and leave the others.

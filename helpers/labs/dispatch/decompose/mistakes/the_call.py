@@ -84,6 +84,95 @@ class MadeContiguousOutside(Replace):
 
 
 @bank.mistake(breaks=IN_PLACE)
+class CopiedIfNotContiguous(Replace):
+    """A `clone` ran that is not in `fn`, of one tensor that a function of the table got, and not of the others. Perhaps those that are
+    not contiguous were copied: the function gets the very arguments of the operation.
+    """
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        def copied(t: Tensor) -> Tensor:
+            return t if t.is_contiguous() else t.clone(memory_format=torch.contiguous_format)
+
+        args, kwargs = tree_map_only(Tensor, copied, (args, kwargs))
+        return super().replaced(func, function, args, kwargs)
+
+
+class _GivesBack(Replace):
+    """What comes back is not what an operation returns where it writes."""
+
+    def as_it_is(self, func: Any, args: Any, kwargs: Any) -> Any:
+        return self.back(func, args, kwargs, super().as_it_is(func, args, kwargs))
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if func._schema.is_mutable and len(func._schema.returns) == 1 else result
+
+
+@bank.mistake(breaks=OTHERS)
+class FirstArgumentBack(_GivesBack):
+    """An operation that is not in the table, writes to an argument and gives something new, gave its first argument. Perhaps what writes was
+    taken to return that, as `add_` does. What the operation returns is its result.
+    """
+
+
+@bank.variant(FirstArgumentBack)
+class FirstTensorBack(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if func._schema.is_mutable and isinstance(result, Tensor) else result
+
+
+@bank.variant(FirstArgumentBack)
+class FirstIfWrittenBack(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        first, one = func._schema.arguments[:1], isinstance(result, Tensor)
+        return args[0] if one and first and first[0].is_write else result
+
+
+@bank.mistake(breaks=OTHERS)
+class WrittenBack(_GivesBack):
+    """An operation that is not in the table, writes to an argument and gives something new, gave this argument. Perhaps what the schema says
+    is written was taken for what is returned. What the operation returns is its result.
+    """
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        by_name = dict(zip((each.name for each in func._schema.arguments), args, strict=False)) | kwargs
+        written = [by_name.get(each.name) for each in func._schema.arguments if each.is_write]
+        return written[0] if written and isinstance(result, Tensor) else result
+
+
+@bank.mistake(breaks=OTHERS)
+class ListsBack(_GivesBack):
+    """An operation with a list that it takes or writes to raised in the call, and it is not in the table. Perhaps this list came back: `cat` with
+    `out=` gives that, and `_foreach_add_` gives nothing. What the operation returns is its result.
+    """
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if func._schema.name.endswith("_") else result
+
+
+@bank.variant(ListsBack)
+class OutBack(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return kwargs.get("out", result)
+
+
+@bank.variant(ListsBack)
+class FirstBackForOut(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if "out" in kwargs else result
+
+
+@bank.mistake(breaks=IN_PLACE)
+class FirstBackFromFunctions(Replace):
+    """A function of the table gave something new for an operation that writes to an argument, and the first argument came back. Perhaps what
+    writes was taken to return that, as `add_` does. What the function of the table returns is the result.
+    """
+
+    def replaced(self, func: Any, function: Function, args: Any, kwargs: Any) -> Any:
+        result = super().replaced(func, function, args, kwargs)
+        return args[0] if func._schema.is_mutable and isinstance(result, Tensor) else result
+
+
+@bank.mistake(breaks=IN_PLACE)
 class NoneFallsBack(Replace):
     """A function of the table returned None, and the operation itself ran as well. Perhaps None is taken for "not in the table": some
     operations return nothing else.
@@ -387,8 +476,15 @@ class MissingInTheTable(Replace):
 
 @decompose.mistake(breaks=ANEW)
 def copied_at_once(fn: Function, table: dict[Any, Function]) -> Function:
-    """The table changed after decompose had returned, and the first call went by what was in it before. Perhaps it was copied."""
+    """The table changed after decompose had returned, and the first call went by what was in it before. Perhaps it was copied, or
+    asked once whether it is empty.
+    """
     return right(fn, dict(table))
+
+
+@decompose.variant(copied_at_once)
+def _(fn: Function, table: dict[Any, Function]) -> Function:
+    return right(fn, table) if table else fn
 
 
 @decompose.mistake(breaks=ANEW)
@@ -444,7 +540,7 @@ def outermost_only(fn: Function, table: dict[Any, Function]) -> Function:
 @decompose.mistake(breaks=IN_PLACE)
 def emptied_at_the_end(fn: Function, table: dict[Any, Function]) -> Function:
     """In a function that calls itself, nothing was replaced any more once the inner call had ended. Perhaps all calls share one mode, and
-    the end of a call takes the table out of it: the outer call still goes on.
+    the end of a call takes the table out of it, or switches it off: the outer call still goes on.
     """
     mode = Replace({})
 

@@ -257,7 +257,10 @@ def two_of_them(answer: Any, trial: Trial) -> None:
     whole = made(answer, trial, lambda x: part(x.relu()).relu().neg(), outer.table)
     _ran(trial, "a part of it", whole, x, (outer, ["neg.default"] * 2), (inner, ["relu.default"]))
     _not_replaced(trial, inner, "After both,")
-    trial.given("a decomposed function that calls itself, twice deeper")
+    trial.given(
+        "itself = decompose(deeper, table); deeper(x, n) is x.relu().exp() where n is 0, "
+        "and else itself(x.exp(), n - 1).relu(); n = 2; exp of the table calls relu"
+    )
     table = Table({aten.relu.default: inputs.relu, aten.exp.default: lambda a: aten.relu.default(a)})
 
     def deeper(x: Any, n: int) -> Any:

@@ -66,6 +66,90 @@ class CopiesComeBack(Steps):
         return tree_map_only(Tensor, torch.clone, super().seen(func, args, kwargs))
 
 
+class _GivesBack(Steps):
+    """What comes back is not what the operation returns where it writes."""
+
+    def seen(self, func: Any, args: Any, kwargs: Any) -> Any:
+        return self.back(func, args, kwargs, super().seen(func, args, kwargs))
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return result
+
+
+def _written(func: Any, args: Any, kwargs: Any) -> list[Any]:
+    by_name = dict(zip((each.name for each in func._schema.arguments), args, strict=False)) | kwargs
+    return [by_name.get(each.name) for each in func._schema.arguments if each.is_write]
+
+
+@op_log.mistake(breaks=SAME)
+class FirstArgumentBack(_GivesBack):
+    """An operation that writes to an argument and gives something new gives its first argument in the block. Perhaps what writes was taken to
+    return that, as `add_` does. What the operation returns is returned as it is.
+    """
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if func._schema.is_mutable and len(func._schema.returns) == 1 else result
+
+
+@op_log.variant(FirstArgumentBack)
+class _(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if func._schema.is_mutable else result
+
+
+@op_log.variant(FirstArgumentBack)
+class _(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if func._schema.is_mutable and isinstance(result, Tensor) else result
+
+
+@op_log.variant(FirstArgumentBack)
+class _(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return kwargs.get("out", args[0] if args else None) if func._schema.is_mutable else result
+
+
+@op_log.variant(FirstArgumentBack)
+class _(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        first, one = func._schema.arguments[:1], isinstance(result, Tensor)
+        return args[0] if one and first and first[0].is_write else result
+
+
+@op_log.mistake(breaks=SAME)
+class WrittenBack(_GivesBack):
+    """An operation that writes to an argument and gives something new gives this argument in the block: `rrelu` in training its noise. Perhaps
+    what the schema says is written was taken for what is returned. What the operation returns is returned as it is.
+    """
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return _written(func, args, kwargs)[0] if func._schema.is_mutable else result
+
+
+@op_log.variant(WrittenBack)
+class _(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return (
+            _written(func, args, kwargs)[0] if _written(func, args, kwargs) and result is not None else result
+        )
+
+
+@op_log.mistake(breaks=SAME)
+class ListsWrittenBack(_GivesBack):
+    """An operation that writes to the tensors of a list raises in the block, and those that write to one tensor do not. Perhaps the list is
+    returned for it: by its schema it gives nothing. What the operation returns is returned as it is, None, too.
+    """
+
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return args[0] if func._schema.name.endswith("_") else result
+
+
+@op_log.variant(ListsWrittenBack)
+class _(_GivesBack):
+    def back(self, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+        return kwargs.get("out", result)
+
+
 @op_log.mistake(breaks=SAME)
 class ErrorsRenamed(Steps):
     """The error of an operation comes out as a different one, or with a different text. It goes on as it is if nobody catches it."""

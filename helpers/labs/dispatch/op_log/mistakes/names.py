@@ -275,6 +275,25 @@ class UnsafeViews(Steps):
 
 
 @op_log.mistake(breaks=VIEW)
+class SharedUnlessWritten(Looking):
+    """`_unsafe_view` and `unsafe_split` are marked as views, and edits in place are not. Perhaps the memory of the result was compared with
+    that of the arguments: here it is the same, and torch does not call it a view. `func.is_view` tells what torch says.
+    """
+
+    def looks_like_a_view(self, func: Any, args: Any, result: Any) -> bool:
+        return not func._schema.is_mutable and bool(_memories(args) & _memories(result))
+
+
+@op_log.variant(SharedUnlessWritten)
+class _(Looking):
+    def looks_like_a_view(self, func: Any, args: Any, result: Any) -> bool:
+        def places(value: Any) -> set[int]:
+            return {e.untyped_storage().data_ptr() for e in tree_leaves(value) if isinstance(e, Tensor)}
+
+        return not func._schema.is_mutable and bool(places(args) & places(result))
+
+
+@op_log.mistake(breaks=VIEW)
 class CopiesUnmarked(Looking):
     """Under inference_mode `to` and `reshape` are not marked where they copy. Perhaps the memory of the result was compared: `func.is_view` is
     True of both, whatever they do.
