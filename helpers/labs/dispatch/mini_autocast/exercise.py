@@ -63,7 +63,7 @@ GRADIENTS = (
 )
 AUTOCAST = (
     "Results and gradients are those of `torch.autocast`, bit for bit, as far as it casts the same functions and tensors: for "
-    "`lower`, it casts the other half dtype, too."
+    "`lower`, `torch.autocast` casts the other half dtype, too."
 )
 UNCHANGED = "The arguments themselves do not change."
 PASSES = "The error passes through."

@@ -108,7 +108,8 @@ class Bench:
                 words, want, names[:8], "kernels run in a circle", f"Kernels run without an end. {lesson}"
             )
         if raised:
-            self._fail(words, want, names, raised, f"{raised} was raised{_after(names)}. {lesson}")
+            of_it = "" if raised == "ValueError" else f" {lesson}"  # no lesson is about an unknown key
+            self._fail(words, want, names, raised, f"{raised} was raised{_after(names)}.{of_it}")
         if names != want:
             self._fail(words, want, names, "others", f"{_sentence(names)} {lesson}")
         result = made_by(want[-1]) if result is ... else result
@@ -219,7 +220,7 @@ def in_thread(trial: Trial, words: str, run: Callable[[], None]) -> None:
         except BaseException as error:
             errors.append(error)
 
-    thread = threading.Thread(target=body, daemon=True)
+    thread = threading.Thread(target=body, name=threading.current_thread().name, daemon=True)
     thread.start()
     thread.join()
     come_out(trial, words, errors)

@@ -267,6 +267,27 @@ def same_values(
         )
 
 
+def same_bits(trial: Trial, got: Any, want: Any, words: str) -> None:
+    """Wrong unless a result is the one wanted, every bit of it, -0.0 for -0.0. All NaN are one."""
+    got, want = (list(each) if isinstance(each, tuple) else each for each in (got, want))
+    found = difference(got, want, rtol=0, atol=0)
+    sentence = found.sentence if found else ""
+    if not found and any(
+        bool((one.signbit() != other.signbit())[~other.isnan()].any())
+        for one, other in zip(_tensors(got), _tensors(want), strict=True)
+        if other.is_floating_point()
+    ):
+        sentence = "a 0.0 has the other sign"
+    if sentence:
+        kind, found_in_tensors = type(want).__name__, bool(_tensors(want))
+        trial.fail(
+            f"The result: {sentence}{'' if sentence[-1] in '.?' else '.'}",
+            expected=want,
+            got=got,
+            observed=("bits", kind if found_in_tensors else (kind, words), getattr(found, "kind", "sign")),
+        )
+
+
 def _finite(value: Any) -> bool:
     return all(bool(each.isfinite().all()) for each in pytree.tree_leaves(value) if isinstance(each, Tensor))
 

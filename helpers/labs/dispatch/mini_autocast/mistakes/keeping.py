@@ -62,6 +62,28 @@ class OnlySoMany(Steps):
 
 
 @mini_autocast.mistake(breaks=ONCE)
+class OneForEachFunction(Steps):
+    """A leaf that three functions use was cast more often than once, and only once for one function. One cast serves all functions."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.name = func.__name__
+        return super().__torch_function__(func, types, args, kwargs)
+
+    def key(self, t: Tensor) -> Any:
+        return self.name, id(t)
+
+
+@mini_autocast.mistake(breaks="A float32 leaf that requires grad")
+class StillKeptWhenFrozen(Steps):
+    """A leaf was frozen in the block, by `requires_grad_(False)`, and the result still requires grad. Perhaps its cast is looked up before
+    it is asked whether the leaf requires grad.
+    """
+
+    def is_kept(self, t: Tensor) -> bool:
+        return super().is_kept(t) or id(t) in self.casts
+
+
+@mini_autocast.mistake(breaks=ONCE)
 class OnlyWithGrad(Steps):
     """Under no_grad the leaf was cast more often than once. An evaluation uses a weight often, too."""
 

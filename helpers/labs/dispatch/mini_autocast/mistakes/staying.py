@@ -171,8 +171,8 @@ class NeverForgets(Steps):
 
 @mini_autocast.mistake(breaks=FORGOTTEN)
 class ForgetsAtTheStart(Steps):
-    """After the block the cast was still alive: nothing was forgotten yet. It takes half the memory of the weights, until perhaps the
-    next block begins.
+    """After the block the cast was still alive. It takes half the memory of the weights: perhaps nothing is forgotten before the next
+    block begins.
     """
 
     def begin(self) -> None:
@@ -182,6 +182,13 @@ class ForgetsAtTheStart(Steps):
 
     def forget(self) -> None:
         pass
+
+
+@mini_autocast.variant(ForgetsAtTheStart)
+class KeepsTheLastCall(Steps):
+    def called(self, func: Any, args: Any, kwargs: Any) -> Any:
+        self.last = func, args, kwargs
+        return super().called(func, args, kwargs)
 
 
 @mini_autocast.mistake(breaks=FORGOTTEN)

@@ -161,3 +161,35 @@ def higher_keeps_none(answer: Any, trial: Trial) -> None:
             grads.append([v.grad])
         why = "torch.autocast makes a cast for each use here, so that their gradients are added in the leaf's dtype."
         compare_gradients(trial, ("v",), *grads, why, "higher twice")
+
+
+@mini_autocast.property("it counts whether a leaf requires grad now", asks=(ONCE, AUTOCAST))
+def frozen(answer: Any, trial: Trial) -> None:
+    x, start = drawn(trial, 4, 5), drawn(trial, 3, 5)
+    for words, order in (
+        ("with grad, then frozen by w.requires_grad_(False), then with grad again", (True, False, True)),
+        ("frozen, then with grad, twice, then frozen", (False, True, True, False)),
+    ):
+        trial.given(f"F.linear(x, w), each in one block: {words}; then a backward of those with grad")
+        results: list[list[Any]] = []
+        for block in (made(answer), torch.autocast("cpu", torch.bfloat16)):
+            w = start.clone()
+            with block:
+                results.append([F.linear(x, w.requires_grad_(grad)) for grad in order])
+            result = sum(each.float() for each in results[-1] if each.requires_grad)
+            w.requires_grad_()
+            if isinstance(result, torch.Tensor):
+                result.sum().backward()
+            results[-1].append(w.grad)
+        (*got, grad), (*want, its) = results
+        for one, other, is_on in zip(got, want, order, strict=True):
+            trial.true(
+                one.requires_grad == is_on,
+                f"w {'requires' if is_on else 'does not require'} grad in this call, and the result "
+                f"{'does not' if is_on else 'does'}.",
+                expected=f"requires_grad={is_on}",
+                got=f"requires_grad={one.requires_grad}",
+                observed=("frozen", words, is_on),
+            )
+            same(trial, one, other, "The result", "torch.autocast gives it so.", ("frozen", words))
+        compare_gradients(trial, ("w",), [grad], [its], "torch.autocast gives this gradient.", words)

@@ -64,6 +64,29 @@ class OneThreadAtATime(Steps):
             self.owner, self.keys_out = before
 
 
+class _ByName:
+    """A place for each name of a thread."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "names", {})
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.names[threading.current_thread().name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.names[threading.current_thread().name] = value
+
+
+@mini_dispatcher.variant(ForAllThreads)
+class ForAllOfAName(Steps):
+    def __init__(self, priority: list[str], keys_of: Callable[..., Iterable[str]]) -> None:
+        super().__init__(priority, keys_of)
+        self.local = _ByName()
+
+
 @mini_dispatcher.mistake(breaks=TWO)
 class ForAllDispatchers(Steps):
     """A block of one dispatcher excluded keys of a different one, too. Perhaps what is excluded stands in the class or in the module."""
@@ -270,6 +293,58 @@ class ReadOnceInACall(Steps):
 
     def active(self, args: tuple[Any, ...]) -> set[str]:
         return super().active(args) if self.read is None else set(self.keys_of(*args)) - self.read
+
+
+@mini_dispatcher.mistake(breaks=NESTED)
+class ReadWhereMade(Steps):
+    """A block that was made before a different one, and begins in it, lost the keys of the outer one. Perhaps what is excluded is read where
+    `excluding` is called: it is to be read where the block begins.
+    """
+
+    def excluding(self, *keys: str) -> Any:
+        before = self.excluded()
+        return self.block(before, before | {self.known(key) for key in keys})
+
+    @contextmanager
+    def block(self, before: frozenset[str], now: frozenset[str]) -> Iterator[None]:
+        self.local.excluded = now
+        try:
+            yield
+        finally:
+            self.local.excluded = before
+
+
+@mini_dispatcher.variant(ReadWhereMade)
+class UnionWhereMade(Steps):
+    def excluding(self, *keys: str) -> Any:
+        return self.block(self.excluded() | {self.known(key) for key in keys})
+
+    @contextmanager
+    def block(self, now: frozenset[str]) -> Iterator[None]:
+        before, self.local.excluded = self.excluded(), now
+        try:
+            yield
+        finally:
+            self.local.excluded = before
+
+
+@mini_dispatcher.mistake(breaks=EXCLUDING)
+class BeginsWhereMade(Steps):
+    """`excluding` was called, and its keys did not count before the `with`. Only in the block they are kept out: what has an end begins in
+    `__enter__`, or in a function with `@contextmanager`.
+    """
+
+    def excluding(self, *keys: str) -> Any:
+        before = self.excluded()
+        self.local.excluded = before | {self.known(key) for key in keys}
+        return self.block(before)
+
+    @contextmanager
+    def block(self, before: frozenset[str]) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.local.excluded = before
 
 
 @mini_dispatcher.mistake(breaks=UNKNOWN)

@@ -6,6 +6,7 @@ from typing import Any
 
 from helpers.labs.dispatch.mini_dispatcher.exercise import (
     CALL,
+    CALLED_AS,
     EXCLUDING,
     NO_KERNEL,
     RAISED,
@@ -265,4 +266,21 @@ class NotImplementedGoesOn(Steps):
                 return self.run(op, key, args)
             except NotImplementedError:
                 return self.among(op, keys[place + 1 :], args)
+        raise self.none_left(op)
+
+
+@mini_dispatcher.mistake(breaks=CALLED_AS)
+class OpLostOnTheWay(Steps):
+    """A fallback that `redispatch` found did not get what it gets from `call`: the operator first, then the arguments. Perhaps the search is
+    written twice. One for both is enough.
+    """
+
+    def redispatch(self, op: str, below: str, *args: Any) -> Any:
+        active = self.active(args)
+        for key in self.below(below):
+            if key in active and not self.passed_over(op, key):
+                kernel = self.kernels.get((op, key), self.fallbacks.get(key))
+                if kernel is None:
+                    raise self.no_kernel(op, key)
+                return kernel(*args)
         raise self.none_left(op)

@@ -7,6 +7,7 @@ from typing import Any
 from helpers.check.trial import Trial
 from helpers.labs.dispatch.mini_dispatcher.exercise import (
     CALL,
+    CALLED_AS,
     KEYS_OF,
     MADE,
     NO_KERNEL,
@@ -55,7 +56,7 @@ def hands_on(answer: Any, trial: Trial) -> None:
 
 
 @mini_dispatcher.property(
-    "redispatch looks as call does, among the keys below", asks=(REDISPATCH, NO_KERNEL, PASSED)
+    "redispatch looks as call does, among the keys below", asks=(REDISPATCH, NO_KERNEL, PASSED, CALLED_AS)
 )
 def the_same_below(answer: Any, trial: Trial) -> None:
     bench = Bench(answer, trial)
@@ -85,12 +86,21 @@ def the_same_below(answer: Any, trial: Trial) -> None:
     )
     d.register_fallback("batch", bench.passing)
     d.register_fallback("sparse", bench.kernel("fallback"))
-    trial.given("the same, with PASS as the fallback for batch, and a fallback for sparse")
+    trial.given(
+        "x has all keys; `mul` has a kernel for autograd and for cpu, PASS is the fallback for batch, and sparse has a fallback"
+    )
     bench.expect(
         'redispatch("mul", "autograd", x)',
         lambda: d.redispatch("mul", "autograd", every),
         ["fallback"],
         lesson,
+    )
+    trial.true(
+        bench.ran[0][1] == ("mul", every),
+        '`redispatch("mul", "autograd", x)`: the fallback did not get the operator and x.',
+        expected=str(("mul", every)),
+        got=str(bench.ran[0][1]),
+        observed=("fallback got", [repr(each) for each in bench.ran[0][1]]),
     )
     d.register("mul", "sparse", bench.passing)
     bench.expect(

@@ -184,7 +184,10 @@ def excludes_others(answer: Any, trial: Trial) -> None:
         bench.expect(
             f'call("add", x){again}', lambda: d.call("add", one), ["autograd of add", "sparse of add"], lesson
         )
-    trial.given("the same, and the call stands in a block excluding sparse")
+    trial.given(
+        "x has all keys but python; the kernel of `add` for autograd hands on in a block excluding batch; the call stands in "
+        "one excluding sparse"
+    )
     with d.excluding("sparse"):
         bench.expect(
             'call("add", x) in a block', lambda: d.call("add", one), ["autograd of add", "cpu of add"], lesson
@@ -195,7 +198,9 @@ def excludes_others(answer: Any, trial: Trial) -> None:
         ["autograd of add", "sparse of add"],
         "The block excluding sparse is over, and sparse counts again.",
     )
-    trial.given("the same, and `mul` hands on twice: in a block excluding batch, then behind it")
+    trial.given(
+        "x has all keys; the kernel of `mul` for python hands on twice: in a block excluding autograd and batch, then behind it"
+    )
 
     def twice(*args: Any) -> Any:
         without("mul", "python", "autograd", "batch")(*args)
@@ -304,4 +309,31 @@ def ended_by_an_error(answer: Any, trial: Trial) -> None:
             "pbsc",
             lesson,
         )
+    counting(bench, "after all blocks", "pabsc", lesson)
+
+
+@mini_dispatcher.property("a block begins at its `with`, wherever it was made", asks=(EXCLUDING, NESTED))
+def made_before(answer: Any, trial: Trial) -> None:
+    bench = Bench(answer, trial)
+    bench.register("all", *PRIORITY)
+    d = bench.dispatcher
+    trial.given("block = excluding(batch); then a block excluding autograd, and in it `with block: ...`")
+    lesson = "What `excluding` gives excludes nothing before its `with`, and then its keys beside those excluded already."
+    block = d.excluding("batch")
+    counting(bench, "before the `with` of a block excluding batch", "pabsc", lesson)
+    with d.excluding("autograd"):
+        with block:
+            counting(
+                bench,
+                "in a block excluding batch, made before the outer one excluding autograd",
+                "psc",
+                lesson,
+            )
+        counting(bench, "after that block, in the outer one excluding autograd", "pbsc", lesson)
+    counting(bench, "after both blocks", "pabsc", lesson)
+    trial.given("block = excluding(batch), in a block excluding autograd; after that one `with block: ...`")
+    with d.excluding("autograd"):
+        block = d.excluding("batch")
+    with block:
+        counting(bench, "in a block excluding batch, made in one that is over", "pasc", lesson)
     counting(bench, "after all blocks", "pabsc", lesson)

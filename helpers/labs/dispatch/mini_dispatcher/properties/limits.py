@@ -196,7 +196,7 @@ def two_threads(answer: Any, trial: Trial) -> None:
             opened.set()
             closed.set()
 
-    thread = threading.Thread(target=other, daemon=True)
+    thread = threading.Thread(target=other, name=threading.current_thread().name, daemon=True)
     thread.start()
     try:
         opened.wait()

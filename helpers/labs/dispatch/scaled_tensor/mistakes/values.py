@@ -119,38 +119,6 @@ class WrapsOthers(Steps):
         return tree_map_only(Tensor, lambda t: cls(t, 1.0) if t.is_floating_point() else t, result)
 
 
-def _stays_scaled(*packets: Any) -> type:
-    """A class that takes inner for these operations, and makes a ScaledTensor of the result."""
-
-    class StaysScaled(Steps):
-        @classmethod
-        def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
-            if func.overloadpacket not in packets:
-                return super().others(func, args, kwargs)
-            return cls(func(args[0].inner, *args[1:], **kwargs), args[0].scale)
-
-    return StaysScaled
-
-
-for _packets in (
-    (aten.clone,),
-    (aten._to_copy,),
-    (aten.clone, aten._to_copy),
-    (aten.sum,),
-    (aten.sum, aten.mean),
-):
-    scaled_tensor.variant(WrapsOthers)(_stays_scaled(*_packets))
-
-
-@scaled_tensor.variant(WrapsOthers)
-class ProductsStayScaled(Steps):
-    @classmethod
-    def others(cls, func: Any, args: Any, kwargs: Any) -> Any:
-        if func is aten.mul.Tensor and all(isinstance(each, cls) for each in args):
-            return cls(args[0].inner * args[1].inner, args[0].scale * args[1].scale)
-        return super().others(func, args, kwargs)
-
-
 @scaled_tensor.mistake(breaks=EVERY_OTHER)
 class NotInLists(Steps):
     """torch.cat([t, y]) did not get through: a ScaledTensor in a list came back to `__torch_dispatch__` as it was, again and again."""
