@@ -38,43 +38,44 @@ def by_objects(fn: Any, *args: Tensor) -> int:
     return sum(found.values())
 
 
-def by_the_graph(fn: Any, *args: Tensor) -> int:
-    """No hooks: the graph is walked from the result, down to where the arguments come from."""
-    before = args
-    if isinstance(fn, nn.Module):
-        before = (*args, *fn.parameters(), *fn.buffers())
-    result = fn(*args)
-    met = {each.grad_fn for each in before} | {None}
-    found: dict[int, int] = {}
+def by_users(fn: Any, *args: Tensor) -> int:
+    """A table of memories, each with the number of those that use it: what is packed comes and goes."""
+    users: dict[int, list[int]] = {}
 
-    def walk(node: Any) -> None:
-        if node in met:
-            return
-        met.add(node)
-        saved: list[Any] = []
-        for name in dir(node):
-            if name == "saved_tensors" or name.startswith("_saved"):
-                value = getattr(node, name)
-                saved += value if isinstance(value, tuple | list) else [value]
-        for each in saved:
-            if isinstance(each, Tensor):
-                memory = each.untyped_storage()
-                found[memory._cdata] = memory.nbytes()
-        for behind, _ in node.next_functions:
-            walk(behind)
+    def pack(tensor: Tensor) -> Any:
+        storage = tensor.untyped_storage()
+        entry = users.setdefault(storage._cdata, [0, storage.nbytes()])
+        entry[0] += 1
 
-    walk(result.grad_fn)
-    walk = None  # type: ignore[assignment]  # a function that calls itself holds itself
-    for each in before:
-        found.pop(each.untyped_storage()._cdata, None)
-    return sum(found.values())
+        plain = tensor.detach()
+
+        def unpack() -> Tensor:
+            return plain
+
+        weakref.finalize(unpack, leave, storage._cdata)
+        return unpack
+
+    def leave(memory: int) -> None:
+        users[memory][0] -= 1
+        if not users[memory][0]:
+            del users[memory]
+
+    before = [*args, *(fn.parameters() if isinstance(fn, nn.Module) else ())]
+    before += fn.buffers() if isinstance(fn, nn.Module) else ()
+    there = [each.untyped_storage()._cdata for each in before]
+    with saved_tensors_hooks(pack, lambda unpack: unpack()):
+        result = fn(*args)
+    total = sum(size for memory, (_, size) in users.items() if memory not in there)
+    del result
+    return total
 
 
 def by_weak_references(fn: Any, *args: Tensor) -> int:
     """Weak references to the views that are packed: those that live when fn has returned are still kept."""
-    there = {each.untyped_storage().data_ptr() for each in args}
+    before = list(args)
     if isinstance(fn, nn.Module):
-        there.update(each.untyped_storage().data_ptr() for each in [*fn.parameters(), *fn.buffers()])
+        before += [*fn.parameters(), *fn.buffers()]
+    there = {each.untyped_storage().data_ptr() for each in before}
     kept: list[weakref.ref[Tensor]] = []
 
     def pack(tensor: Tensor) -> Tensor:
@@ -107,4 +108,4 @@ def by_what_goes(fn: Any, *args: Tensor) -> int:
     return sum(gone.values()) - sum(gone.pop(each.untyped_storage()._cdata, 0) for each in before)
 
 
-RIGHT: list[Any] = [by_objects, by_the_graph, by_weak_references, by_what_goes]
+RIGHT: list[Any] = [by_objects, by_users, by_weak_references, by_what_goes]

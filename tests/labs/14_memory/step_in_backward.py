@@ -21,24 +21,22 @@ def by_a_dict(model, make):
 
 
 class _Step:
-    """A hook that is an object, and makes its optimizer when it first runs."""
+    """A hook that is an object, and has its optimizer."""
 
-    def __init__(self, make: Any) -> None:
-        self.make, self.optimizer = make, None
+    def __init__(self, optimizer: Any) -> None:
+        self.optimizer = optimizer
 
     def __call__(self, parameter: nn.Parameter) -> None:
-        if self.optimizer is None:
-            self.optimizer = self.make([parameter])
         self.optimizer.step()
         del parameter.grad
 
 
-def made_late(model, make):
+def by_objects(model, make):
     handles = []
     for _, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
-        handles.append(parameter.register_post_accumulate_grad_hook(_Step(make)))
+        handles.append(parameter.register_post_accumulate_grad_hook(_Step(make([parameter]))))
     return handles
 
 
@@ -112,4 +110,4 @@ def looked_up(model, make):
     return [each.register_post_accumulate_grad_hook(hook) for each in trained]
 
 
-RIGHT: list[Any] = [by_a_dict, made_late, by_modules, on_the_node, nodes_in_a_list, looked_up]
+RIGHT: list[Any] = [by_a_dict, by_objects, by_modules, on_the_node, nodes_in_a_list, looked_up]

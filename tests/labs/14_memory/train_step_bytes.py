@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -24,7 +26,7 @@ def _memories(tensors: Any) -> dict[int, int]:
 def _all_in(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
         value = list(value.values())
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | deque):
         yield from chain.from_iterable(map(_all_in, value))
     else:
         yield value
@@ -65,25 +67,22 @@ def by_closure(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -
     return found
 
 
-def by_the_graph(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> dict[str, int]:
-    """What is saved is found by a walk over the graph; gradients by torch.autograd.grad."""
+def by_grad(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> dict[str, int]:
+    """What is packed is a function that gives it back; gradients by torch.autograd.grad."""
     model.zero_grad(set_to_none=True)
     parameters, buffers = list(model.parameters()), list(model.buffers())
-    loss = loss_fn(model(x), y)
-    todo, met, saved = [loss.grad_fn], set(), {}
-    there = _memories([*parameters, *buffers, x, y])
-    while todo:
-        node = todo.pop()
-        if node is None or node in met:
-            continue
-        met.add(node)
-        todo.extend(behind for behind, _ in node.next_functions)
-        for name in dir(node):
-            if name.startswith("_saved_") or name == "saved_tensors":
-                value = getattr(node, name)
-                values = value if isinstance(value, tuple | list) else (value,)
-                saved |= _memories(each for each in values if isinstance(each, Tensor))
-    saved = {memory: size for memory, size in saved.items() if memory not in there}
+    known = _memories([*parameters, *buffers, x, y])
+    packed: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def pack(tensor: Tensor) -> Any:
+        unpack = partial(torch.Tensor.detach, tensor.detach())
+        packed.add(unpack)
+        return unpack
+
+    with saved_tensors_hooks(pack, lambda unpack: unpack()):
+        loss = loss_fn(model(x), y)
+    saved = _memories(unpack() for unpack in packed)
+    saved = {memory: size for memory, size in saved.items() if memory not in known}
     trained = [each for each in parameters if each.requires_grad]
     gradients = torch.autograd.grad(loss, trained, allow_unused=True)
     for each, gradient in zip(trained, gradients, strict=True):
@@ -144,7 +143,7 @@ def by_lists(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> 
             tensors.append(value)
         elif isinstance(value, dict):
             todo += value.values()
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, list | tuple | deque):
             todo += value
     return dict(
         saved=saved,
@@ -156,4 +155,4 @@ def by_lists(model: Any, optimizer: Any, loss_fn: Any, x: Tensor, y: Tensor) -> 
     )
 
 
-RIGHT: list[Any] = [by_closure, by_the_graph, by_lists]
+RIGHT: list[Any] = [by_closure, by_grad, by_lists]

@@ -41,7 +41,7 @@ KEPT = (
 )
 ONCE = "A memory counts once, whole, however many saved tensors look at it, and through whatever part of it."
 BEFORE = "Memory that was there before does not count: that of the arguments, and of a module's parameters and buffers."
-NOTHING_LEFT = "Nothing that `fn` made is alive when `saved_bytes` has returned."
+NOTHING_LEFT = "`saved_bytes` keeps nothing alive that `fn` made."
 
 
 @saved_bytes.property(
@@ -85,6 +85,17 @@ def not_what_was_given_up(answer: Any, trial: Trial) -> None:
 @saved_bytes.property("an argument that has a graph: what that keeps was there before", asks=BEFORE)
 def not_the_past(answer: Any, trial: Trial) -> None:
     require(answer, trial, *inputs.with_a_past(trial))
+
+
+@saved_bytes.property("what is written in place through a view", asks=KEPT)
+def written_in_place(answer: Any, trial: Trial) -> None:
+    require(answer, trial, *inputs.in_place(trial))
+
+
+@saved_bytes.property("an address that is given out again is that of a new memory", asks=(KEPT, ONCE))
+def given_out_again(answer: Any, trial: Trial) -> None:
+    for _ in range(3):  # whether an address is given out again is up to the allocator
+        require(answer, trial, *inputs.given_out_again(trial))
 
 
 @saved_bytes.property("with gradients switched off, 0", asks="With gradients switched off the result is 0.")
@@ -205,3 +216,23 @@ def call_after_call(answer: Any, trial: Trial) -> None:
         first,
     ):
         require(answer, trial, case, again=again)
+
+    log: list[str] = []
+
+    def noted(x: torch.Tensor) -> torch.Tensor:
+        log.append("fn")
+        return x.tanh()
+
+    trial.given(
+        f"fn(x) = x.tanh(), x of shape ({n}, 4), with a note of its calls; called twice with the same x"
+    )
+    for _ in range(2):
+        trial.call(answer, noted, x)
+    trial.true(
+        len(log) == 2,
+        f"Two calls with the same function and the same tensor, and fn ran {len(log)} time{'' if len(log) == 1 else 's'}. It runs "
+        "once in each: what it keeps depends on more than its arguments, such as the mode of a module or `no_grad`.",
+        expected="fn once in each call",
+        got=f"{len(log)} in two calls",
+        observed=("calls", len(log)),
+    )

@@ -16,12 +16,16 @@ from helpers.labs.memory.shared.kept import in_words, kept_after
 
 @dataclass(frozen=True)
 class Case:
-    """One call. lesson: what is true of it, in one sentence."""
+    """One call. lesson: what is true of it, in one sentence.
+
+    by_chance: how far off a wrong answer is depends on which numbers are given out again.
+    """
 
     words: str
     fn: Callable[..., Any]
     args: tuple[Tensor, ...]
     lesson: str
+    by_chance: bool = False
 
 
 def require(answer: Any, trial: Trial, *cases: Case, again: str = "") -> None:
@@ -31,10 +35,10 @@ def require(answer: Any, trial: Trial, *cases: Case, again: str = "") -> None:
         _, sizes = kept_after(lambda case=case: case.fn(*case.args))
         with collector(by_itself=True):
             got = trial.call(answer, case.fn, *case.args)
-        right(trial, got, sizes, case.lesson, case.words + again)
+        right(trial, got, sizes, case.lesson, case.words + again, case.by_chance)
 
 
-def right(trial: Trial, got: Any, sizes: list[int], lesson: str, name: str) -> None:
+def right(trial: Trial, got: Any, sizes: list[int], lesson: str, name: str, by_chance: bool = False) -> None:
     """Wrong unless `got` is the sum of these sizes, an int. name: what the case is known by."""
     trial.true(
         type(got) is int,
@@ -44,6 +48,14 @@ def right(trial: Trial, got: Any, sizes: list[int], lesson: str, name: str) -> N
         observed=("type", type(got).__name__),
     )
     want = sum(sizes)
+    if by_chance and got != want:
+        off = "more" if got > want else "less"
+        trial.fail(
+            f"{want:,} bytes are kept, and the result says {off}. {lesson}",
+            expected=f"{want:,} bytes",
+            got=f"{off} than that",
+            observed=(name, off),
+        )
     trial.true(
         got == want,
         f"{in_words(sizes)} are kept, and the result says {got:,}. {lesson}",
@@ -133,6 +145,21 @@ class Running(nn.Module):
         h = x.sin() * self.scale
         self.scale = 0.9 * self.scale + 0.1 * h.detach().abs().amax(0)
         return h.exp()
+
+
+class Aged(nn.Module):
+    """Puts new tensors in the place of its buffers; nothing saves the old ones, and they are freed."""
+
+    def __init__(self, trial: Trial, n: int) -> None:
+        super().__init__()
+        for number in range(16):
+            self.register_buffer(f"seen{number}", some(trial, n, 4, grad=False))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for number in range(16):
+            setattr(self, f"seen{number}", getattr(self, f"seen{number}") * 0.9)
+            x = x.sigmoid().tanh()
+        return x
 
 
 class Showing(nn.Module):
@@ -494,5 +521,80 @@ def with_a_past(trial: Trial) -> list[Case]:
             lambda x: x,
             (second,),
             "fn makes nothing.",
+        ),
+    ]
+
+
+def in_place(trial: Trial) -> list[Case]:
+    n = rows(trial)
+    x, w = some(trial, n, 4), some(trial, n, 2)
+
+    def a_part(x: Tensor, w: Tensor) -> Tensor:
+        h = x.clone()
+        h[:, :2].mul_(w.sin())
+        return h.sum()
+
+    def masked(x: Tensor) -> Tensor:
+        h = x.clone()
+        h[2:].masked_fill_(x[2:] > 0, 0.0)
+        return h.sum()
+
+    def chosen(x: Tensor, w: Tensor) -> Tensor:
+        h = x.clone()
+        h[:, 1:3][w > 0] = 0.0
+        return h.sum()
+
+    words = f"x of shape ({n}, 4), w of shape ({n}, 2)"
+    told = "An edit in place through a view is an operation, too, and saves what its backward needs"
+    return [
+        Case(
+            f"h = x.clone(), then h[:, :2].mul_(w.sin()), and h.sum(), {words}",
+            a_part,
+            (x, w),
+            f"{told}: both factors, as they were.",
+        ),
+        Case(
+            f"h = x.clone(), then h[2:].masked_fill_(x[2:] > 0, 0.0), and h.sum(), x of shape ({n}, 4)",
+            masked,
+            (x,),
+            f"{told}: the mask.",
+        ),
+        Case(
+            f"h = x.clone(), then h[:, 1:3][w > 0] = 0.0, and h.sum(), {words}",
+            chosen,
+            (x, w),
+            f"{told}: what tells the places.",
+        ),
+    ]
+
+
+def _deep(x: Tensor, times: int) -> Tensor:
+    for _ in range(times):
+        x = x.sigmoid().tanh()
+    return x
+
+
+def given_out_again(trial: Trial) -> list[Case]:
+    n = rows(trial)
+    x = some(trial, n, 4)
+
+    def larger_before(x: Tensor) -> Tensor:
+        _deep(x.repeat(1, 3), 16)
+        return _deep(x, 8)
+
+    return [
+        Case(
+            f"x = x.sigmoid().tanh(), 16 times from x.repeat(1, 3), thrown away; then 8 times from x, of shape ({n}, 4)",
+            larger_before,
+            (x,),
+            "What was thrown away was larger. Its addresses may be given out again.",
+            by_chance=True,
+        ),
+        Case(
+            f"a module that 16 times puts a new tensor in the place of a buffer, and then x = x.sigmoid().tanh(), x of shape ({n}, 4)",
+            Aged(trial, n),
+            (x,),
+            "Nothing has saved the old buffers, and they are freed. Their addresses may be given out again.",
+            by_chance=True,
         ),
     ]

@@ -61,7 +61,8 @@ def counted(
 
     counts: of what was saved, what counts when fn has returned.
     """
-    there = [known_by(each) for each in before(fn, args)]
+    known = [*before(fn, args)]  # kept, so that no memory of theirs is given out again
+    there = [known_by(each) for each in known]
     noted: list[tuple[Any, int, Alias, StorageWeakRef]] = []
 
     def pack(tensor: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from helpers.labs.memory.step_in_backward.inputs import (
     Frozen,
     Made,
     Make,
+    Own,
     Parts,
     Plain,
     Twice,
@@ -28,6 +29,8 @@ from helpers.labs.memory.step_in_backward.inputs import (
     loss_of,
     make_model,
     momentum,
+    moved_how,
+    no_gradient,
     same_weights,
     setup,
     sgd,
@@ -59,13 +62,17 @@ AT_ONCE = (
     "As soon as the gradient of a parameter is complete, the parameter is updated with it, once a backward, and its `.grad` is "
     "None again: complete gradients do not live side by side."
 )
-ONE_EACH = "Each parameter that requires grad gets one optimizer, made once, by `make([p])`: its state lives on from step to step."
+ONE_EACH = (
+    "Each parameter that requires grad gets one optimizer: `make([p])` is called once for each, in the call, and its state "
+    "lives on from step to step."
+)
 MAKE = "`make([p])` makes an optimizer of the parameter p; it treats each parameter by itself, as SGD and Adam do."
 FROZEN = "A frozen parameter gets none."
 SAME = (
     "After `loss.backward()` the weights are those of `make(all)` with its `step()` after the backward, bit for bit, step "
     "after step."
 )
+ADDED = "Gradients that are there already are added to."
 NOT_REACHED = "A parameter that a backward does not reach stays as it is, and so does its state."
 HANDLES = "Returns the handles of the hooks, one for each parameter that is trained."
 REMOVED = "When all are removed, a backward leaves gradients in `.grad`, and changes no parameter."
@@ -97,7 +104,7 @@ def _trained(
         loss_of(model, x, float(step != zero)).backward()
         plain.step(x, times=float(step != zero))
         _as_plain(trial, model, plain, step, kind, before)
-        _no_gradient(trial, model)
+        no_gradient(trial, model)
     del handles  # they live as long as the training
 
 
@@ -109,7 +116,7 @@ def _as_plain(
     off = [name for name, each in model.named_parameters() if not torch.equal(each.detach(), wanted[name])]
     if off:
         # What tells one mistake from another: how they moved, which gradients are left, and whether a backward later moves these.
-        moved = {_moved(started[each], weights(model)[each], wanted[each]) for each in off}
+        moved = {moved_how(started[each], weights(model)[each], wanted[each]) for each in off}
         left = [name for name, each in model.named_parameters() if each.grad is not None]
         before, got = weights(model), [each.grad for each in model.parameters()]
         loss_of(model, some(trial, 6, 5)).backward()
@@ -123,33 +130,26 @@ def _as_plain(
         )
 
 
-def _moved(before: torch.Tensor, after: torch.Tensor, wanted: torch.Tensor) -> str:
-    """How a parameter moved, compared with how it should."""
-    got, right = (after - before).double().flatten(), (wanted - before).double().flatten()
-    if not got.any():
-        return "not at all"
-    ratio = float(got @ right / (right @ right)) if right.any() else 0.0
-    if ratio <= 0 or not torch.allclose(got, ratio * right, rtol=1e-3, atol=1e-4):
-        return "elsewhere"
-    return "twice" if abs(ratio - 2) < 1e-3 else "too far" if ratio > 1 else "not far enough"
-
-
-def _no_gradient(trial: Trial, model: nn.Module) -> None:
-    left = [name for name, each in model.named_parameters() if each.grad is not None]
-    zero = left and all(bool((each.grad == 0).all()) for each in model.parameters() if each.grad is not None)
-    trial.true(
-        not left,
-        f"The backward has ended, and .grad of {listed(left)} is {'a tensor of zeros' if zero else 'there'}. "
-        + ("Zeros take as much memory as a gradient." if zero else "The next backward would add to it."),
-        expected="None",
-        got="zeros" if zero else "a gradient",
-        observed=("gradient left", bool(zero), left),
-    )
-
-
 @step_in_backward.property("each backward makes a step, and leaves no gradient", asks=(STEP, SAME, AT_ONCE))
 def makes_steps(answer: Any, trial: Trial) -> None:
     _trained(answer, trial, make_model(Chain, trial), sgd, 2, "three layers, plain SGD", "a step")
+
+
+@step_in_backward.property("parameters that the model itself holds are trained, too", asks=ONE_EACH)
+def own_parameters(answer: Any, trial: Trial) -> None:
+    model = make_model(Own, trial)
+    trial.given("a model that holds a layer, and two parameters of its own: scale and shift; plain SGD")
+    setup(answer, trial, model, sgd)
+    before = weights(model)
+    loss_of(model, some(trial, 6, 5)).backward()
+    same = [name for name, each in model.named_parameters() if torch.equal(each.detach(), before[name])]
+    trial.true(
+        not same,
+        f"A backward has run, and {listed(same)} {'is' if len(same) == 1 else 'are'} not updated.",
+        expected="each parameter that requires grad updated",
+        got=f"{listed(same)} as before",
+        observed=("not updated", same),
+    )
 
 
 @step_in_backward.property("complete gradients do not live side by side", asks=AT_ONCE)
@@ -204,6 +204,7 @@ def one_optimizer_each(answer: Any, trial: Trial) -> None:
 def _steps_of_each(answer: Any, trial: Trial, model: nn.Module, made: Made) -> None:
     """Three backwards; each parameter has one optimizer, which made three steps."""
     setup(answer, trial, model, made)
+    early = len(made.asked)
     trial.true(
         not any(made.steps),
         "An optimizer made a step before any backward has run.",
@@ -214,6 +215,14 @@ def _steps_of_each(answer: Any, trial: Trial, model: nn.Module, made: Made) -> N
     for _ in range(3):
         loss_of(model, some(trial, 6, 5)).backward()
     _asked(trial, made, dict(model.named_parameters()))
+    trial.true(
+        early == len(made.asked),
+        f"{early} of {len(made.asked)} optimizers were there when step_in_backward had returned. `make` is called "
+        "in the call, and not in a backward.",
+        expected=f"{len(made.asked)} calls of make in the call",
+        got=f"{early}",
+        observed=("make", "late", early),
+    )
     wrong = sorted({count for count in made.steps if count != 3})
     trial.true(
         not wrong,
@@ -431,7 +440,7 @@ def not_reached(answer: Any, trial: Trial) -> None:
             )
 
 
-@step_in_backward.property("a gradient that is there already is added to", asks=SAME)
+@step_in_backward.property("a gradient that is there already is added to", asks=(ADDED, SAME))
 def gradient_there_before(answer: Any, trial: Trial) -> None:
     for make in (sgd, adam):
         model = make_model(Chain, trial)
@@ -453,7 +462,7 @@ def gradient_there_before(answer: Any, trial: Trial) -> None:
                 "The plain step uses the sum of both gradients first." if step == 1 else AFTER,
                 ("there before", step),
             )
-            _no_gradient(trial, model)
+            no_gradient(trial, model)
 
 
 @step_in_backward.property("a gradient that is not finite is used as it came", asks=(SAME, AT_ONCE))
@@ -484,7 +493,7 @@ def not_finite(answer: Any, trial: Trial) -> None:
             got=f"layers.4.bias as {got}",
             observed=("not finite", off, still, got.isfinite().tolist()),
         )
-        _no_gradient(trial, model)
+        no_gradient(trial, model)
         del handles
 
 
@@ -574,6 +583,6 @@ def _a_later_call(answer: Any, trial: Trial, model: nn.Module, make: Make, about
         loss_of(model, x).backward()
         plain.step(x)
         _as_plain(trial, model, plain, step, about[:15], before)
-        _no_gradient(trial, model)
+        no_gradient(trial, model)
     trial.given(f"{about}{NAMES[make]}; two backwards")
     _asked(trial, made, dict(model.named_parameters()))

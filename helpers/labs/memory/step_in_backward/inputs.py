@@ -56,6 +56,18 @@ class Twice(nn.Module):
         return self.second(torch.tanh(self.first(x)))
 
 
+class Own(nn.Module):
+    """A layer, and parameters that the model itself holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale, self.shift = nn.Parameter(torch.empty(5)), nn.Parameter(torch.empty(4))
+        self.inner = nn.Linear(5, 4, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.tanh(self.inner(x * self.scale)) + self.shift
+
+
 class Parts(nn.Module):
     """Three parameters that are parts of one memory."""
 
@@ -233,6 +245,30 @@ def same_weights(
         got=got.flatten()[:4],
         observed=("weights", kind, off),
     )
+
+
+def no_gradient(trial: Trial, model: nn.Module) -> None:
+    left = [name for name, each in model.named_parameters() if each.grad is not None]
+    zero = left and all(bool((each.grad == 0).all()) for each in model.parameters() if each.grad is not None)
+    trial.true(
+        not left,
+        f"The backward has ended, and .grad of {listed(left)} is {'a tensor of zeros' if zero else 'there'}. "
+        + ("Zeros take as much memory as a gradient." if zero else "The next backward would add to it."),
+        expected="None",
+        got="zeros" if zero else "a gradient",
+        observed=("gradient left", bool(zero), left),
+    )
+
+
+def moved_how(before: torch.Tensor, after: torch.Tensor, wanted: torch.Tensor) -> str:
+    """How a parameter moved, compared with how it should."""
+    got, right = (after - before).double().flatten(), (wanted - before).double().flatten()
+    if not got.any():
+        return "not at all"
+    ratio = float(got @ right / (right @ right)) if right.any() else 0.0
+    if ratio <= 0 or not torch.allclose(got, ratio * right, rtol=1e-3, atol=1e-4):
+        return "elsewhere"
+    return "twice" if abs(ratio - 2) < 1e-3 else "too far" if ratio > 1 else "not far enough"
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from helpers.check.trial import Trial
 from helpers.exercise import Exercise
-from helpers.labs.memory.train_step_bytes import inputs
+from helpers.labs.memory.train_step_bytes import cases, inputs
 from helpers.labs.memory.train_step_bytes.inputs import Step, require
 
 train_step_bytes = Exercise(
@@ -42,7 +44,7 @@ SAVED = (
     "parameters, the buffers and the batch."
 )
 GRADIENTS = '"gradients": of the model\'s parameters, as they are when the backward has ended.'
-OPTIMIZER = '"optimizer": the tensors in `optimizer.state` after the step, wherever they lie in it.'
+OPTIMIZER = '"optimizer": the tensors in `optimizer.state` after the step, wherever they lie in its dicts, lists, tuples and deques.'
 ONCE = "Within a kind, a memory counts once, whole, however many tensors look at it."
 LEFT = "The gradients are left in the parameters."
 MLP = "Linear(6, 5), Tanh, Linear(5, 4), cross entropy"
@@ -246,6 +248,13 @@ def same_end(trial: Trial, its: Step, mine: Step) -> None:
         expected=f"model.training {mine.model.training}",
         observed=("training", its.model.training),
     )
+    trial.true(
+        torch.equal(its.generator, mine.generator),
+        "The weights are right, and torch's generator is not where the plain step leaves it: dropout draws from it, so the next "
+        "step would use a different mask.",
+        expected="the generator as after the plain step",
+        observed="generator",
+    )
 
 
 @train_step_bytes.property("of what is saved each memory once, whole", asks=(SAVED, ONCE))
@@ -256,6 +265,28 @@ def saved_once(answer: Any, trial: Trial) -> None:
         "a model that saves several parts of one memory, and an expanded tensor; a loss that saves a difference",
         inputs.repeated,
         {"saved": "Several parts of one memory are saved, and each keeps the whole alive."},
+    )
+
+
+@train_step_bytes.property(
+    "what model and loss both keep, and what the model alone keeps", asks=(SAVED, ONCE)
+)
+def model_and_loss(answer: Any, trial: Trial) -> None:
+    require(
+        answer,
+        trial,
+        "a Linear(6, 1), Sigmoid and Flatten(0), binary cross entropy, a batch of 7",
+        cases.kept_by_both,
+        {
+            "saved": "Sigmoid saves its result, and the loss saves it as its input: one memory, which counts once."
+        },
+    )
+    require(
+        answer,
+        trial,
+        "a Linear(6, 5) and Tanh, the loss (out - y).square().mean(), a batch of 7",
+        cases.kept_by_the_model,
+        {"saved": "Tanh saves its result, the model's, and square the difference to y: two memories."},
     )
 
 
@@ -279,6 +310,37 @@ def given_up(answer: Any, trial: Trial) -> None:
             "needs it."
         },
     )
+
+
+@train_step_bytes.property("what is written in place through a view", asks=SAVED)
+def written_in_place(answer: Any, trial: Trial) -> None:
+    require(
+        answer,
+        trial,
+        "a model that edits parts of a result in place, by mul_ and masked_fill_",
+        cases.rewriting,
+        {
+            "saved": "An edit in place through a view saves what its backward needs: both factors, or the mask."
+        },
+    )
+
+
+@train_step_bytes.property("an address that is given out again is that of a new memory", asks=(SAVED, ONCE))
+def given_out_again(answer: Any, trial: Trial) -> None:
+    for words, make, lesson in (
+        (
+            "a model that first makes larger results, and throws them away",
+            cases.larger_before,
+            "What was thrown away was larger. Its addresses may be given out again.",
+        ),
+        (
+            "a model that puts new tensors in the place of its 16 buffers",
+            cases.aged,
+            "Nothing has saved the old buffers, and they are freed. Their addresses may be given out again.",
+        ),
+    ):
+        for _ in range(3):  # whether an address is given out again is up to the allocator
+            require(answer, trial, words, make, {"saved": lesson}, by_chance=True)
 
 
 @train_step_bytes.property("the gradients before the optimizer has them", asks=GRADIENTS)
@@ -319,6 +381,13 @@ def deep_in_the_state(answer: Any, trial: Trial) -> None:
         {
             "optimizer": "Tensors lie in an OrderedDict, a defaultdict and a named tuple here, which are dicts and tuples, too."
         },
+    )
+    require(
+        answer,
+        trial,
+        "an optimizer whose state has a deque for each parameter, with its last gradients",
+        cases.queued,
+        {"optimizer": "Tensors lie in deques here."},
     )
     require(
         answer,

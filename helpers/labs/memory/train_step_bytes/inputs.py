@@ -29,6 +29,7 @@ class Step:
     x: Tensor
     y: Tensor
     ran: list[str] = field(default_factory=list)
+    generator: Tensor | None = None  # the state of torch's generator after the step
 
     def arguments(self) -> tuple[Any, ...]:
         return self.model, self.optimizer, self.loss_fn, self.x, self.y
@@ -64,11 +65,18 @@ def memories(tensors: Iterable[Tensor]) -> list[int]:
 
 
 def require(
-    answer: Any, trial: Trial, words: str, make: Make, lessons: dict[str, str], times: int = 1
+    answer: Any,
+    trial: Trial,
+    words: str,
+    make: Make,
+    lessons: dict[str, str],
+    times: int = 1,
+    by_chance: bool = False,
 ) -> tuple[Step, Step]:
     """Wrong unless the answer says of each kind what is measured. Returns its step and the plain one.
 
     make: makes the same step each time that it is given a generator in the same state. times: so many steps in a row.
+    by_chance: how far off a wrong answer is depends on which addresses are given out again.
     """
     seed, hidden = trial.random.randrange(1 << 30), torch.get_rng_state()
     mine, its = (make(torch.Generator().manual_seed(seed)) for _ in range(2))
@@ -77,15 +85,24 @@ def require(
         trial.given(words + again)
         state = torch.get_rng_state()
         want = plain_step(mine)
+        mine.generator = torch.get_rng_state()
         torch.set_rng_state(state)
         with collector(by_itself=True):
             got = trial.call(answer, *its.arguments())
-        right(trial, got, want, lessons, words + again)
+        its.generator = torch.get_rng_state()
+        right(trial, got, want, lessons, words + again, by_chance)
     torch.set_rng_state(hidden)
     return its, mine
 
 
-def right(trial: Trial, got: Any, want: dict[str, list[int]], lessons: dict[str, str], name: str) -> None:
+def right(
+    trial: Trial,
+    got: Any,
+    want: dict[str, list[int]],
+    lessons: dict[str, str],
+    name: str,
+    by_chance: bool = False,
+) -> None:
     """Wrong unless `got` holds the sum of the sizes of each kind. name: what the step is known by."""
     trial.true(
         isinstance(got, dict),
@@ -113,6 +130,14 @@ def right(trial: Trial, got: Any, want: dict[str, list[int]], lessons: dict[str,
     wrong = [kind for kind in KINDS if got[kind] != sum(want[kind])]
     if wrong:
         kind, others = wrong[0], wrong[1:]
+        if by_chance:
+            off = "more" if got[kind] > sum(want[kind]) else "less"
+            trial.fail(
+                f'"{kind}" is {off} than {sum(want[kind]):,} bytes, which are right. {lessons.get(kind, TOLD[kind])}',
+                expected=f"{sum(want[kind]):,} bytes",
+                got=f"{off} than that",
+                observed=(name, kind, off),
+            )
         trial.fail(
             f'"{kind}" is {got[kind]:,}, and {in_words(want[kind])} are right. {lessons.get(kind, TOLD[kind])}'
             + (f' Wrong, too: "{", ".join(others)}".' if others else ""),

@@ -64,7 +64,8 @@ class Counted:
         packed: Callable[[Tensor], Tensor] = Tensor.detach,
         counts: Callable[[weakref.ref[Tensor], StorageWeakRef], bool] = still_saved,
     ) -> None:
-        there = [known_by(each) for each in before]
+        self.known = [*before]  # kept, so that no memory of theirs is given out again
+        there = [known_by(each) for each in self.known]
         noted: list[tuple[Any, int, weakref.ref[Tensor], StorageWeakRef]] = []
         self.noted, self.counts = noted, counts
 

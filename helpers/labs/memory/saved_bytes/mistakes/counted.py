@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -175,7 +177,64 @@ def _(fn: Any, *args: Tensor) -> int:
     return sum(found.values())
 
 
+@saved_bytes.mistake(breaks=SAVED)
+def writes_through_a_view_left_out(fn: Any, *args: Tensor) -> int:
+    """What an edit in place saves is left out, where it writes through a view: `h[:, :2].mul_(w)`. Perhaps the graph was
+    walked: the edit's own node lies inside a `CopySlices`, which does not show what it has saved. Hooks see it.
+    """
+    return _walked(fn, args, lambda node: [getattr(node, name) for name in dir(node) if name in _of(node)])
+
+
+@saved_bytes.variant(writes_through_a_view_left_out)
+def _(fn: Any, *args: Tensor) -> int:
+    def raw(node: Any) -> list[Tensor]:
+        given: list[Tensor] = []
+
+        def pack(tensor: Tensor) -> Tensor:
+            given.append(tensor.detach())
+            return given[-1]
+
+        names = [name for name in dir(node) if name.startswith("_raw_saved_")]
+        for each in torch.utils._pytree.tree_leaves([getattr(node, name) for name in names]):
+            with contextlib.suppress(RuntimeError):  # nothing was saved there
+                each.register_hooks(pack, lambda tensor: tensor)
+        return given + list(getattr(node, "saved_tensors", ()) if not names else ())
+
+    return _walked(fn, args, raw)
+
+
+def _of(node: Any) -> list[str]:
+    return [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]
+
+
+def _walked(fn: Any, args: tuple[Tensor, ...], saved_by: Callable[[Any], Any]) -> int:
+    """From the result down to where the arguments come from."""
+    known = [*all_before(fn, args)]
+    there = [memory_of(each) for each in known]
+    result = fn(*args)
+    todo, met, found = [result.grad_fn], {None, *(each.grad_fn for each in args)}, {}
+    while todo:
+        node = todo.pop()
+        if node in met:
+            continue
+        met.add(node)
+        todo += [behind for behind, _ in node.next_functions]
+        for each in torch.utils._pytree.tree_leaves(saved_by(node)):
+            if isinstance(each, Tensor) and memory_of(each) not in there:
+                found[memory_of(each)] = whole(each)
+    return sum(found.values())
+
+
 # What was there before.
+
+
+@saved_bytes.mistake(breaks=ARGUMENTS)
+def frozen_arguments_counted(fn: Any, *args: Tensor) -> int:
+    """An argument that does not require grad is counted. A product saves it for the gradient of its other factor, and it was
+    there before, like the others.
+    """
+    trained = lambda fn, args: all_before(fn, tuple(each for each in args if each.requires_grad))  # noqa: E731
+    return counted(fn, *args, before=trained)
 
 
 @saved_bytes.mistake(breaks=BEFORE)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import torch
@@ -19,7 +21,7 @@ from helpers.labs.memory.saved_bytes.right import (
     still_there,
     whole,
 )
-from helpers.labs.memory.saved_bytes.words import GAVE_UP, MAKES, NO_BACKWARD, NOTHING, OFF, RUNS
+from helpers.labs.memory.saved_bytes.words import GAVE_UP, MAKES, NO_BACKWARD, NOTHING, OFF, RUNS, SAVED
 
 # What is given up.
 
@@ -78,10 +80,45 @@ def first_saver_only(fn: Any, *args: Tensor) -> int:
 @saved_bytes.mistake(breaks=GAVE_UP)
 def packed_itself(fn: Any, *args: Tensor) -> int:
     """What an operation saved of its own result is counted, though it was given up. Perhaps `pack` returned the tensor
-    itself: where it is the result of the operation that saves it, it holds the node, and the node holds it. Nothing frees
-    such a circle. `tensor.detach()` looks at the same memory, and holds no node.
+    itself, or something that holds it: where it is the result of the operation that saves it, it holds the node, and the
+    node holds it. Nothing frees such a circle. `tensor.detach()` looks at the same memory, and holds no node.
     """
     return counted(fn, *args, packed=lambda tensor: tensor)
+
+
+@saved_bytes.mistake(breaks=GAVE_UP)
+def size_of_the_first(fn: Any, *args: Tensor) -> int:
+    """More is counted than is kept, where larger memories were thrown away before. Perhaps sizes are noted by `id_of`, and a
+    number that is there already is not noted again: a memory that is freed gives its number to a new one, of another size.
+    """
+    return _by_number(fn, args, all_before(fn, args), first=True)
+
+
+@saved_bytes.mistake(breaks=SAVED)
+def known_let_go(fn: Any, *args: Tensor) -> int:
+    """Less is counted than is kept, where a module has put new tensors in the place of its buffers. Perhaps the numbers of what
+    was there before are kept, and not the tensors: an old buffer is freed, and its number is given to a new memory.
+    """
+    return _by_number(fn, args, ())
+
+
+def _by_number(fn: Any, args: tuple[Tensor, ...], kept: Iterable[Tensor], first: bool = False) -> int:
+    """kept: what was there before and is held. first: a size is noted once for each number."""
+    there, sizes = {memory_of(each) for each in all_before(fn, args)}, {}
+    noted: list[weakref.ref[Tensor]] = []
+
+    def pack(tensor: Tensor) -> Tensor:
+        alias = tensor.detach()
+        noted.append(weakref.ref(alias))
+        if not first or memory_of(alias) not in sizes:
+            sizes[memory_of(alias)] = whole(alias)
+        return alias
+
+    with saved_tensors_hooks(pack, lambda alias: alias):
+        result = fn(*args)
+    left = {memory_of(alias) for each in noted if (alias := each()) is not None}
+    del result, kept
+    return sum(sizes[each] for each in left if each not in there)
 
 
 @saved_bytes.mistake(breaks=MAKES)
@@ -211,3 +248,24 @@ def kept_by_function(fn: Any, *args: Tensor) -> int:
     if fn not in _known:
         _known[fn] = counted(fn, *args)
     return _known[fn]
+
+
+@saved_bytes.mistake(breaks=RUNS)
+def kept_by_shapes(fn: Any, *args: Tensor) -> int:
+    """In a second call with the same function and the same tensor fn did not run: perhaps results are kept, by the function
+    and the arguments or their shapes. A module in eval mode or a call in `no_grad` keeps something else.
+    """
+    key = (fn, *((each.shape, each.dtype, each.requires_grad) for each in args))
+    if key not in _known:
+        _known[key] = counted(fn, *args)
+    return _known[key]
+
+
+@cache
+def _remembered(fn: Any, *args: Tensor) -> int:
+    return counted(fn, *args)
+
+
+@saved_bytes.variant(kept_by_shapes)
+def _(fn: Any, *args: Tensor) -> int:
+    return _remembered(fn, *args)

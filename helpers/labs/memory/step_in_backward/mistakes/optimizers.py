@@ -146,6 +146,35 @@ class MadeTwice(Right):
         return self.make([parameter])
 
 
+@bank.mistake(breaks="`make([p])` is called once for each, in the call")
+class MadeLate(Right):
+    """The weights are right, and there were no optimizers when the call had returned. Perhaps each is made
+    when its hook first runs, by whatever `make` gives at that time.
+    """
+
+    def __call__(self) -> Any:
+        optimizers: dict[Any, Optimizer] = {}
+
+        def hook(parameter: Tensor) -> None:
+            if parameter not in optimizers:
+                optimizers[parameter] = self.make([parameter])  # type: ignore[list-item]
+            optimizers[parameter].step()
+            parameter.grad = None
+
+        return [self.register(each, hook) for each in self.parameters()]
+
+
+@bank.mistake(breaks=ONE_EACH)
+class ChildrenOnly(Right):
+    """The parameters that the model itself holds were not updated, and those of its layer were. Perhaps they were
+    looked for in the model's children: `model.parameters()` gives both.
+    """
+
+    def parameters(self) -> Iterable[nn.Parameter]:
+        children = dict.fromkeys(p for child in self.model.children() for p in child.parameters())
+        return [each for each in children if each.requires_grad]
+
+
 @bank.mistake(breaks=ONE_EACH)
 class ByShape(Right):
     """Of the parameters of one shape only one was updated. Perhaps they share one optimizer, which is kept by
@@ -160,22 +189,6 @@ class ByShape(Right):
 
     def optimizer(self, parameter: nn.Parameter) -> Optimizer:
         return self.by_shape(parameter.shape)
-
-
-@bank.variant(ByShape)
-class _(Right):
-    """Made when the first of a shape is reached."""
-
-    def __call__(self) -> Any:
-        optimizers: dict[Any, Optimizer] = {}
-
-        def hook(parameter: Tensor) -> None:
-            if parameter.shape not in optimizers:
-                optimizers[parameter.shape] = self.make([parameter])  # type: ignore[list-item]
-            optimizers[parameter.shape].step()
-            parameter.grad = None
-
-        return [self.register(each, hook) for each in self.parameters()]
 
 
 @bank.mistake(breaks=ONE_EACH)
@@ -307,6 +320,16 @@ class ClearsAtTheStart(Right):
         made = self.make([parameter])
         made.zero_grad()
         return made
+
+
+@bank.mistake(breaks=SAME)
+class ClearsAllGradients(Right):
+    """A gradient was there before, and only some parameters were updated with the sum. Perhaps the hook clears the
+    gradients of all (`model.zero_grad()`): those of the others go before the backward has added to them.
+    """
+
+    def clear(self, optimizer: Optimizer, parameter: Tensor) -> None:
+        self.model.zero_grad()
 
 
 @bank.mistake(breaks=SAME)

@@ -328,8 +328,8 @@ class _(Right):
 
 @bank.mistake(breaks=AT_ONCE)
 class AllAtTheEnd(Right):
-    """The weights are right, and all gradients were alive at the same time: the steps were made when the last
-    one was complete. That is the plain step, and saves nothing.
+    """The weights are right here, and all gradients were alive at the same time: the steps were made when the last
+    one was complete. That saves nothing.
     """
 
     def __call__(self) -> Any:
@@ -377,7 +377,7 @@ class _(Right):
 @bank.mistake(breaks=AT_ONCE)
 class OneBehind(Right):
     """When a gradient was complete, that of the parameter before was still there. Perhaps each hook makes the
-    step of the one before.
+    step of the one before, or waits for the other parameter of its layer.
     """
 
     last: Any = None
@@ -396,6 +396,32 @@ class OneBehind(Right):
         optimizer, parameter = self.last
         optimizer.step()
         parameter.grad = self.last = None
+
+
+@bank.variant(OneBehind)
+class _(Right):
+    """Weight and bias of a layer at once."""
+
+    def __call__(self) -> Any:
+        handles, seen = [], set()
+        for module in self.model.modules():
+            own = {
+                each: self.make([each])
+                for each in module.parameters(recurse=False)
+                if each.requires_grad and each not in seen
+            }
+            seen.update(own)
+            handles += [self.register(each, self.both(own)) for each in own]
+        return handles
+
+    def both(self, own: dict[nn.Parameter, Optimizer]) -> Callable[[Tensor], None]:
+        def complete(parameter: Tensor) -> None:
+            if all(each.grad is not None for each in own):
+                for each, optimizer in own.items():
+                    optimizer.step()
+                    each.grad = None
+
+        return complete
 
 
 @bank.mistake(breaks=AT_ONCE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from helpers.labs.memory.train_step_bytes.exercise import train_step_bytes
@@ -116,6 +117,15 @@ def into_training_mode(model: nn.Module, *args: Any) -> Any:
     return stepped(model.train(), *args)
 
 
+@train_step_bytes.mistake(breaks=ENDS)
+def generator_put_back(*args: Any) -> Any:
+    """The weights are right, and torch's generator does not stand where the plain step leaves it. Perhaps the step ran in
+    `torch.random.fork_rng()`, or the state was put back: then dropout has the same mask in each step.
+    """
+    with torch.random.fork_rng(devices=[]):
+        return stepped(*args)
+
+
 @train_step_bytes.mistake(breaks=LEFT)
 def cleared_in_the_end(*args: Any) -> Any:
     """The gradients are None when the call has ended. They are asked for: whoever called may want to look at them."""
@@ -192,7 +202,7 @@ def buffers_by_the_state_dict(*args: Any) -> Any:
     """
 
     def buffers(model: nn.Module) -> int:
-        names = {name for name, _ in model.named_parameters()}
+        names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
         return total(each for name, each in model.state_dict().items() if name not in names)
 
     return stepped(*args, buffers=buffers)
@@ -200,8 +210,27 @@ def buffers_by_the_state_dict(*args: Any) -> Any:
 
 @train_step_bytes.variant(buffers_by_the_state_dict)
 def _(*args: Any) -> Any:
-    def buffers(model: nn.Module) -> int:
+    """The same list says what was there before."""
+
+    def buffers(model: nn.Module) -> list[Tensor]:
         names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+        return [each for name, each in model.state_dict().items() if name not in names]
+
+    return stepped(
+        *args,
+        buffers=lambda model: total(buffers(model)),
+        before=lambda model, x, y: [*model.parameters(), *buffers(model), x, y],
+    )
+
+
+@train_step_bytes.mistake(breaks=MODEL)
+def second_name_as_a_buffer(*args: Any) -> Any:
+    """A weight with two names is counted in "buffers". `state_dict()` has it under both, and `named_parameters()` under the first
+    alone: what is left over is not always a buffer.
+    """
+
+    def buffers(model: nn.Module) -> int:
+        names = {name for name, _ in model.named_parameters()}
         return total(each for name, each in model.state_dict().items() if name not in names)
 
     return stepped(*args, buffers=buffers)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._pytree import tree_leaves
 
 from helpers.labs.memory.train_step_bytes.exercise import train_step_bytes
 from helpers.labs.memory.train_step_bytes.right import (
@@ -32,6 +35,43 @@ def saved_by_the_model_alone(*args: Any) -> Any:
             out = model(x)
         kept.append(inner.nbytes())
         return loss_fn(out, y)
+
+    found = stepped(*args, run=run)
+    return found | {"saved": kept[0]}
+
+
+@train_step_bytes.mistake(breaks=WITHIN)
+def model_and_loss_added(*args: Any) -> Any:
+    """In "saved" the model's result counts twice, where both the model and the loss keep it: sigmoid saves its result, and
+    binary cross entropy its input. Perhaps model and loss were counted apart, and added.
+    """
+    return _in_two_halves(*args, left_out=False)
+
+
+@train_step_bytes.mistake(breaks=SAVED)
+def result_left_to_the_loss(*args: Any) -> Any:
+    """ "saved" lacks the model's result, which tanh has saved; the loss has saved a difference only. Perhaps model and loss were
+    counted apart, and the result left out of the model's half.
+    """
+    return _in_two_halves(*args, left_out=True)
+
+
+def _in_two_halves(*args: Any, left_out: bool) -> Any:
+    """left_out: the model's result is left out of its half."""
+    kept: list[int] = []
+
+    def run(model: nn.Module, loss_fn: Any, x: Tensor, y: Tensor) -> Tensor:
+        of_model, of_loss = (Counted(all_before(model, x, y)) for _ in range(2))
+        with of_model.hooks:
+            out = model(x)
+        if left_out:
+            of_model.counts = lambda alias, memory: (
+                alias() is not None and memory_of(alias()) != memory_of(out)
+            )
+        with of_loss.hooks:
+            loss = loss_fn(out, y)
+        kept.append(of_model.nbytes() + of_loss.nbytes())
+        return loss
 
     found = stepped(*args, run=run)
     return found | {"saved": kept[0]}
@@ -167,3 +207,58 @@ def packed_itself(*args: Any) -> Any:
     result of the operation that saves it, it holds the node, and the node holds it. `tensor.detach()` holds no node.
     """
     return stepped(*args, saved={"packed": lambda tensor: tensor})
+
+
+@train_step_bytes.mistake(breaks=SAVED)
+def writes_through_a_view_left_out(*args: Any) -> Any:
+    """ "saved" lacks what an edit in place saves, where it writes through a view. Perhaps the graph was walked: the edit's own
+    node lies inside a `CopySlices`, which does not show what it has saved. Hooks see it.
+    """
+    kept: list[int] = []
+
+    def run(model: nn.Module, loss_fn: Any, x: Tensor, y: Tensor) -> Tensor:
+        known = [*all_before(model, x, y)]
+        there = [memory_of(each) for each in known]
+        loss = loss_fn(model(x), y)
+        todo, met, found = [loss.grad_fn], {None}, {}
+        while todo:
+            node = todo.pop()
+            if node in met:
+                continue
+            met.add(node)
+            todo += [behind for behind, _ in node.next_functions]
+            names = [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]
+            for each in tree_leaves([getattr(node, name) for name in names]):
+                if isinstance(each, Tensor) and memory_of(each) not in there:
+                    found[memory_of(each)] = whole(each)
+        kept.append(sum(found.values()))
+        return loss
+
+    found = stepped(*args, run=run)
+    return found | {"saved": kept[0]}
+
+
+@train_step_bytes.mistake(breaks=SAVED)
+def known_let_go(*args: Any) -> Any:
+    """ "saved" is less than is kept, where a model has put new tensors in the place of its buffers. Perhaps the numbers of what
+    was there before are kept, and not the tensors: an old buffer is freed, and its number is given to a new memory.
+    """
+    kept: list[int] = []
+
+    def run(model: nn.Module, loss_fn: Any, x: Tensor, y: Tensor) -> Tensor:
+        there = {memory_of(each) for each in all_before(model, x, y)}
+        noted: list[weakref.ref[Tensor]] = []
+
+        def pack(tensor: Tensor) -> Tensor:
+            alias = tensor.detach()
+            noted.append(weakref.ref(alias))
+            return alias
+
+        with saved_tensors_hooks(pack, lambda alias: alias):
+            loss = loss_fn(model(x), y)
+        left = {memory_of(alias): whole(alias) for each in noted if (alias := each()) is not None}
+        kept.append(sum(size for each, size in left.items() if each not in there))
+        return loss
+
+    found = stepped(*args, run=run, before=lambda model, x, y: [])
+    return found | {"saved": kept[0]}

@@ -127,6 +127,16 @@ def _(*args: Any) -> Any:
     return stepped(*args, states=lambda optimizer: total(_in_plain(list(optimizer.state.values()), ())))
 
 
+@train_step_bytes.mistake(breaks=OPTIMIZER)
+def deques_passed_over(*args: Any) -> Any:
+    """Tensors are left out that lie in a deque. It is no list: perhaps the state was searched with
+    `isinstance(value, (list, tuple))`.
+    """
+    return stepped(
+        *args, states=lambda optimizer: total(_in_plain(list(optimizer.state.values()), (dict, list, tuple)))
+    )
+
+
 def _in_plain(value: Any, kinds: tuple[type, ...]) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
