@@ -144,20 +144,7 @@ def own_functions_left_out(fn: Any, *args: Tensor) -> int:
     """What a Function of its own hands to save_for_backward is left out. Perhaps the graph was walked, and its nodes asked for
     what begins with `_saved_`: that of such a Function is in `saved_tensors`.
     """
-    there = [memory_of(each) for each in all_before(fn, args)]
-    result = fn(*args)
-    todo, met, found = [result.grad_fn], {None, *(each.grad_fn for each in args)}, {}
-    while todo:
-        node = todo.pop()
-        if node in met:
-            continue
-        met.add(node)
-        todo += [behind for behind, _ in node.next_functions]
-        values = [getattr(node, name) for name in dir(node) if name.startswith("_saved_")]
-        for each in torch.utils._pytree.tree_leaves(values):
-            if isinstance(each, Tensor) and memory_of(each) not in there:
-                found[memory_of(each)] = whole(each)
-    return sum(found.values())
+    return _walked(fn, args, lambda node: _entries(node, "_saved_"))
 
 
 @saved_bytes.variant(own_functions_left_out)
@@ -182,7 +169,7 @@ def writes_through_a_view_left_out(fn: Any, *args: Tensor) -> int:
     """What an edit in place saves is left out, where it writes through a view: `h[:, :2].mul_(w)`. Perhaps the graph was
     walked: the edit's own node lies inside a `CopySlices`, which does not show what it has saved. Hooks see it.
     """
-    return _walked(fn, args, lambda node: [getattr(node, name) for name in dir(node) if name in _of(node)])
+    return _walked(fn, args, lambda node: _entries(node, "_saved_", "saved_tensors"))
 
 
 @saved_bytes.variant(writes_through_a_view_left_out)
@@ -194,17 +181,18 @@ def _(fn: Any, *args: Tensor) -> int:
             given.append(tensor.detach())
             return given[-1]
 
-        names = [name for name in dir(node) if name.startswith("_raw_saved_")]
-        for each in torch.utils._pytree.tree_leaves([getattr(node, name) for name in names]):
+        entries = _entries(node, "_raw_saved_")
+        for each in torch.utils._pytree.tree_leaves(entries):
             with contextlib.suppress(RuntimeError):  # nothing was saved there
                 each.register_hooks(pack, lambda tensor: tensor)
-        return given + list(getattr(node, "saved_tensors", ()) if not names else ())
+        return given + list(getattr(node, "saved_tensors", ()) if not entries else ())
 
     return _walked(fn, args, raw)
 
 
-def _of(node: Any) -> list[str]:
-    return [name for name in dir(node) if name.startswith("_saved_") or name == "saved_tensors"]
+def _entries(node: Any, *beginnings: str) -> list[Any]:
+    """The attributes of a node of the graph whose names begin so."""
+    return [getattr(node, name) for name in dir(node) if name.startswith(beginnings)]
 
 
 def _walked(fn: Any, args: tuple[Tensor, ...], saved_by: Callable[[Any], Any]) -> int:
